@@ -1,0 +1,69 @@
+"""What sampling leaves behind: token ids and log-probs exactly as drawn, never text that must be tokenised again.
+
+An episode of one turn or of many has one shape: the `prompt` (what the policy read first) and the `tail` behind it. In
+the tail the policy's own tokens are marked; the others are the environment's later messages. Only own tokens carry loss.
+
+    prompt | own own own | env env env | own own
+             mask 1 1 1      0   0   0     1   1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One sampled turn.
+
+    Attributes:
+        ids: The tokens drawn, the end token included when the policy ended by itself.
+        logprobs: Natural-log probability of each token at the sampling temperature, same length as `ids`.
+        ended: True when an end token was drawn, False when the turn was cut at its token limit.
+    """
+
+    ids: list[int]
+    logprobs: list[float]
+    ended: bool
+
+
+@dataclass
+class Trajectory:
+    """One episode of one row, as tokens.
+
+    Attributes:
+        prompt: Token ids the policy read before its first token.
+        tail: Everything behind the prompt: own tokens and the environment's later messages.
+        own: For each tail token, whether the policy drew it.
+        logprobs: For each tail token, its log-prob as sampled; 0.0 where the environment wrote it.
+        ended: Whether the last turn ended with an end token (False: cut by a limit).
+    """
+
+    prompt: list[int]
+    tail: list[int] = field(default_factory=list)
+    own: list[bool] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    ended: bool = True
+
+    @property
+    def context(self) -> list[int]:
+        """All tokens so far: what the policy reads before its next turn."""
+        return self.prompt + self.tail
+
+    @property
+    def own_length(self) -> int:
+        """Number of tokens the policy drew."""
+        return sum(self.own)
+
+    def add_turn(self, completion: Completion) -> None:
+        """Append what the policy drew."""
+        self.tail += completion.ids
+        self.own += [True] * len(completion.ids)
+        self.logprobs += completion.logprobs
+        self.ended = completion.ended
+
+    def add_message(self, ids: list[int]) -> None:
+        """Append what the environment wrote: read by the policy, never trained on."""
+        self.tail += ids
+        self.own += [False] * len(ids)
+        self.logprobs += [0.0] * len(ids)

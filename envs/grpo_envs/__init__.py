@@ -1,0 +1,1 @@
+"""Environments: where problems come from. One file per task; `index.py` names them all."""

@@ -1,0 +1,1 @@
+"""Logic tasks, one file each."""

@@ -1,0 +1,138 @@
+"""From names to environments: a light index of tasks by string, plugins that fill it, and the two entry points.
+
+Nothing here imports a task until it is made. Installed packages add theirs through the entry point group
+`grpo_gym.plugins` (`name = "module:function"`); the function calls `register_task` and `register_family`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+
+from grpo_gym.env import TextEnv
+from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.task import Task, env_id
+from grpo_gym.vector import GroupVectorEnv
+
+PLUGIN_GROUP = "grpo_gym.plugins"
+
+_tasks: dict[str, str] = {}
+"""Full task name, "grpo/math.linear" -> "module:attribute"."""
+
+_families: dict[str, tuple[str, ...]] = {}
+"""Full family name, "grpo/math" -> full names of its tasks."""
+
+
+def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", version: int = 0) -> str:
+    """Register a task under a name and return its environment id.
+
+    Args:
+        name: Task name, "math.mini_sudoku".
+        entry: "module:attribute" of a Task, imported when it is first made; or the Task itself.
+        namespace: "grpo" is ours; use your own.
+        version: The task's version.
+    """
+    full_name = f"{namespace}/{name}"
+    if isinstance(entry, Task):
+        _loaded[full_name] = entry
+        entry = f"{entry.source!r}"
+    _tasks[full_name] = entry
+    return _register(env_id(name, namespace, version), full_name)
+
+
+def register_family(name: str, tasks: Sequence[str], *, namespace: str = "grpo", version: int = 0) -> str:
+    """Register a mixture of tasks under a family name ("math" -> "grpo/Math-v0") and return its environment id."""
+    full_name = f"{namespace}/{name}"
+    _families[full_name] = tuple(f"{namespace}/{task}" for task in tasks)
+    return _register(env_id(name, namespace, version), full_name)
+
+
+def registered_ids() -> list[str]:
+    """Return the ids that this registry knows, families first."""
+    known = {**_families, **_tasks}
+    specs = gymnasium.registry.values()
+    ids = {spec.kwargs["name"]: spec.id for spec in specs if spec.kwargs.get("name") in known and _is_ours(spec)}
+    return [ids[name] for name in known if name in ids]
+
+
+def load_tasks(full_name: str) -> list[Task]:
+    """Return the tasks behind a full task or family name, imported now. Raises UnknownNameError."""
+    if full_name in _families:
+        return [_load(name) for name in _families[full_name]]
+    if full_name not in _tasks:
+        raise UnknownNameError("task or family", full_name, [*_families, *_tasks])
+    return [_load(full_name)]
+
+
+def tasks_of(identifier: str) -> list[Task]:
+    """Return the tasks behind an environment id, e.g. "grpo/Math-v0"."""
+    ids = registered_ids()
+    if identifier not in ids:
+        raise UnknownNameError("environment", identifier, ids)
+    return load_tasks(gymnasium.spec(identifier).kwargs["name"])
+
+
+def make_env(name: str, **options: Any) -> TextEnv:
+    """Entry point of every registered id. Raises UnknownNameError for an option that does not exist."""
+    _check_options(TextEnv.__init__, options)
+    return TextEnv(load_tasks(name), name=name, **options)
+
+
+def make_vector_env(name: str, num_envs: int = 1, **options: Any) -> GroupVectorEnv:
+    """Vector entry point of every registered id. Raises UnknownNameError for an option that does not exist."""
+    _check_options(GroupVectorEnv.__init__, options)
+    return GroupVectorEnv(load_tasks(name), name=name, num_envs=num_envs, **options)
+
+
+def load_plugins() -> None:
+    """Run the registration function of every installed plugin. One that fails is one warning, never a broken import."""
+    for entry in importlib.metadata.entry_points(group=PLUGIN_GROUP):
+        try:
+            register: Callable[[], None] = entry.load()
+            register()
+        except Exception as error:
+            warnings.warn(
+                f"the grpo-gym plugin {entry.name!r} ({entry.value}) failed and is left out: "
+                f"{type(error).__name__}: {error}",
+                stacklevel=2,
+            )
+
+
+_loaded: dict[str, Task] = {}
+
+
+def _load(full_name: str) -> Task:
+    if full_name not in _loaded:
+        module, _, attribute = _tasks[full_name].partition(":")
+        found = getattr(importlib.import_module(module), attribute, None)
+        if not isinstance(found, Task) or found.full_name != full_name:
+            raise InvalidValueError(f"{_tasks[full_name]} is registered as {full_name} but holds {found!r:.80}")
+        _loaded[full_name] = found
+    return _loaded[full_name]
+
+
+def _register(identifier: str, full_name: str) -> str:
+    gymnasium.register(
+        identifier,
+        entry_point="grpo_gym.registration:make_env",
+        vector_entry_point="grpo_gym.registration:make_vector_env",
+        kwargs={"name": full_name},
+    )
+    return identifier
+
+
+def _is_ours(spec: Any) -> bool:
+    return spec.entry_point == "grpo_gym.registration:make_env"
+
+
+def _check_options(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    known = [name for name in inspect.signature(function).parameters if name not in ("self", "tasks", "name")]
+    for option in options:
+        if option not in known:
+            raise UnknownNameError("environment option", option, known)

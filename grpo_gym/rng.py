@@ -1,0 +1,80 @@
+"""Random numbers whose streams never change: a small generator over the bits of `random.Random`.
+
+numpy promises no stable streams across builds, and most methods of `random.Random` may change between Python versions;
+its Mersenne Twister bits do not. Everything here is made of `getrandbits`, so a problem is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import MutableSequence, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Rng:
+    """A seeded stream of integers, choices and shuffles for problem generators.
+
+    Args:
+        *key: Strings and integers that name the stream. Equal keys give equal streams, on every platform and under
+            every PYTHONHASHSEED; different keys give unrelated ones.
+    """
+
+    def __init__(self, *key: str | int) -> None:
+        self._bits = random.Random(stable_hash(*key)).getrandbits
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in [0, n). Raises ValueError when n < 1."""
+        if n < 1:
+            raise ValueError(f"cannot draw below {n}: the range is empty")
+        width = n.bit_length()
+        while (value := self._bits(width)) >= n:
+            pass
+        return value
+
+    def integer(self, low: int, high: int) -> int:
+        """Return a uniform integer in [low, high], both ends included."""
+        return low + self.below(high - low + 1)
+
+    def choice(self, items: Sequence[T]) -> T:
+        """Return a uniform element of a non-empty sequence. Sets are refused: their order is not stable."""
+        if isinstance(items, (set, frozenset)):
+            raise TypeError("choose from a sorted list, not from a set: the order of a set depends on PYTHONHASHSEED")
+        return items[self.below(len(items))]
+
+    def shuffle(self, items: MutableSequence[T]) -> None:
+        """Shuffle in place (Fisher-Yates)."""
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+    def sample(self, items: Sequence[T], k: int) -> list[T]:
+        """Return k distinct elements in random order."""
+        pool = list(items)
+        if not 0 <= k <= len(pool):
+            raise ValueError(f"cannot draw {k} distinct elements from {len(pool)}")
+        for i in range(k):
+            j = i + self.below(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        return pool[:k]
+
+    def chance(self, numerator: int, denominator: int) -> bool:
+        """Return True with probability numerator / denominator."""
+        return self.below(denominator) < numerator
+
+    def weighted(self, weights: Sequence[int]) -> int:
+        """Return an index with probability proportional to its non-negative integer weight."""
+        draw = self.below(sum(weights))
+        for index, weight in enumerate(weights):
+            draw -= weight
+            if draw < 0:
+                return index
+        raise AssertionError("unreachable: the draw is below the sum of the weights")
+
+
+def stable_hash(*key: str | int) -> int:
+    """Return a 64-bit integer from strings and integers: sha256 over an unambiguous encoding of the parts."""
+    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in key)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -1,0 +1,84 @@
+"""Where problems come from: a generator, or the rows of a data set. Either way a problem is a pure function of its key."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from grpo_gym.errors import GeneratorError, GrpoGymError
+from grpo_gym.problem import Problem, Split, content_digest, split_of
+from grpo_gym.rng import Rng
+
+Generator = Callable[[Rng, int], Problem]
+
+MAX_REDRAWS = 2_000
+"""Draws until a generator must have hit a split. A tenth of all content is `val`: missing it 2,000 times in a row has
+probability 1e-91, unless the tier has no such content at all."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a problem is a function of.
+
+    Attributes:
+        task: Full task name, "grpo/math.linear".
+        version: The task's version.
+        tier: Difficulty, 0 to 5.
+        split: Which bucket of content.
+        seed: Names a stream of problems.
+        index: Position in that stream.
+    """
+
+    task: str
+    version: int
+    tier: int
+    split: Split
+    seed: int
+    index: int
+
+
+class Source(Protocol):
+    """Gives the problem at a key."""
+
+    def problem(self, key: Key) -> Problem:
+        """Return the problem at `key`, all fields filled. Raises GrpoGymError when there is none."""
+
+
+class Procedural:
+    """Problems from a generator `(rng, tier) -> Problem`.
+
+    A problem belongs to the split that the hash of its content says; the generator is drawn again until that is the
+    split asked for. So nothing that occurs in one split can occur in another, whatever the seeds.
+    """
+
+    def __init__(self, generate: Generator) -> None:
+        self.generate = generate
+
+    def problem(self, key: Key) -> Problem:
+        """Return the problem at `key`. Raises GeneratorError when the generator fails or the split stays empty."""
+        rng = Rng(key.task, key.version, key.tier, key.split, key.seed, key.index)
+        for _ in range(MAX_REDRAWS):
+            try:
+                problem = self.generate(rng, key.tier)
+            except GrpoGymError:
+                raise
+            except Exception as error:
+                raise GeneratorError(f"the generator failed at {key}: {type(error).__name__}: {error}") from error
+            if not isinstance(problem, Problem):
+                raise GeneratorError(f"the generator of {key.task} returned {type(problem).__name__}, not a Problem")
+            if split_of(problem.content) == key.split:
+                return labelled(problem, key)
+        raise GeneratorError(
+            f"no {key.split} problem in {MAX_REDRAWS} draws at {key}: the tier has too little distinct content"
+        )
+
+
+def labelled(problem: Problem, key: Key) -> Problem:
+    """Return the problem with task, tier, split and problem_id filled from its key and content."""
+    name = key.task.split("/", 1)[-1]
+    digest = content_digest(problem.content).hex()[:16]
+    return dataclasses.replace(
+        problem, task=name, tier=key.tier, split=key.split, problem_id=f"{name}-t{key.tier}-{digest}"
+    )

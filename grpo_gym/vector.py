@@ -1,0 +1,211 @@
+"""Many episodes at once, in groups: rows i*G .. i*G+G-1 share a problem, which is what GRPO compares within.
+
+A group is nothing more than the same seed G times, so any text VectorEnv can be trained on. This one adds that a group's
+problem is drawn once, equal answers are scored once, and chosen problems and whole-group resets are possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from grpo_gym.episode import Episode, Outcome, reset_info, step_info
+from grpo_gym.errors import InvalidValueError
+from grpo_gym.infos import batch_infos
+from grpo_gym.reward import PlainReward, Reward, as_reward
+from grpo_gym.scoring import score_all
+from grpo_gym.spaces import TextSpace
+from grpo_gym.stream import Drawn, ProblemStream, TierChoice
+from grpo_gym.task import Task
+from grpo_gym.verdict import Verdict
+
+Observations = tuple[str, ...]
+Step = tuple[Observations, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+
+
+class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
+    """Vectorised text episodes in groups.
+
+    Autoreset is DISABLED: rows that are done stay done until the next `reset`, and actions for them are ignored
+    (observation "", reward 0.0, terminated True).
+
+    Args:
+        tasks: One Task or several; several are mixed uniformly.
+        num_envs: Number of rows; a multiple of `group_size`.
+        group_size: Rows that share a problem; 1 for independent rows.
+        name, tier, split, instructions, expose_answer, reward: As in `TextEnv`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  # Gymnasium's own convention
+        "autoreset_mode": AutoresetMode.DISABLED,
+        "finished_rows": "ignored",
+        "render_modes": ["ansi"],
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        tasks: Task | Sequence[Task],
+        *,
+        num_envs: int = 1,
+        group_size: int = 1,
+        name: str | None = None,
+        tier: TierChoice = None,
+        split: str = "train",
+        instructions: bool = True,
+        expose_answer: bool = False,
+        reward: Reward | PlainReward | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if group_size < 1 or num_envs < 1 or num_envs % group_size:
+            raise InvalidValueError(
+                f"num_envs={num_envs} counts rows and must be a positive multiple of group_size={group_size}"
+            )
+        if render_mode not in (None, "ansi"):
+            raise InvalidValueError(f"render_mode is {render_mode!r}: text environments know None and 'ansi'")
+        listed = [tasks] if isinstance(tasks, Task) else list(tasks)
+        self.num_envs = num_envs
+        self.group_size = group_size
+        self.num_groups = num_envs // group_size
+        self.stream = ProblemStream(name or listed[0].full_name, listed, tier, split)
+        self.instructions = instructions
+        self.expose_answer = expose_answer
+        self.reward = None if reward is None else as_reward(reward)
+        self.render_mode = render_mode
+        self.single_observation_space = TextSpace()
+        self.single_action_space = TextSpace()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._seeds: list[int] | None = None
+        self._indices = [-1] * self.num_groups
+        self._drawn: list[Drawn | None] = [None] * self.num_groups
+        self._episodes: list[Episode | None] = [None] * num_envs
+
+    def reset(  # type: ignore[override]  # seeds per row are our contract
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Start an episode in every row, or in the groups that `options["reset_mask"]` selects.
+
+        Args:
+            seed: An int gives group i the seed + i. A sequence gives each row its seed; seeds must be equal inside a
+                group. None moves every group to the next problem of its stream.
+            options: Any of tier, task, index, split, problem (for all groups), and reset_mask (bool per row, whole
+                groups).
+
+        Raises:
+            InvalidValueError: Unequal seeds or masks inside a group.
+        """
+        options = dict(options or {})
+        groups = self._selected_groups(options.pop("reset_mask", None))
+        self._seed_groups(seed, groups)
+        assert self._seeds is not None
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        observations = [""] * self.num_envs
+        for group in groups:
+            index = self._indices[group] + 1 if options.get("index") is None else int(options["index"])
+            drawn = self.stream.at(self._seeds[group], index, options)
+            self._indices[group] = index
+            self._drawn[group] = drawn
+            for row in self.rows_of(group):
+                episode = Episode(drawn, self.instructions)
+                self._episodes[row] = episode
+                observations[row] = episode.first_message
+                infos[row] = reset_info(drawn, self.expose_answer)
+        return tuple(observations), batch_infos(infos)
+
+    def step(self, actions: Sequence[str]) -> Step:  # type: ignore[override]
+        """Answer in every row. Rows that are done ignore their action.
+
+        Returns:
+            observations (tuple of text), rewards [num_envs] float64, terminated and truncated [num_envs] bool, infos.
+        """
+        if len(actions) != self.num_envs or not all(isinstance(action, str) for action in actions):
+            raise InvalidValueError(f"step takes {self.num_envs} texts, one per row")
+        if any(episode is None for episode in self._episodes):
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        outcomes = self._outcomes(actions)
+        infos = [
+            {} if outcome is None else step_info(episode, outcome.verdict)  # type: ignore[arg-type]  # reset above
+            for episode, outcome in zip(self._episodes, outcomes, strict=True)
+        ]
+        return (
+            tuple("" if o is None else o.message for o in outcomes),
+            np.array([0.0 if o is None else o.reward for o in outcomes], dtype=np.float64),
+            np.array([o is None or o.terminated for o in outcomes], dtype=np.bool_),
+            np.array([o is not None and o.truncated for o in outcomes], dtype=np.bool_),
+            batch_infos(infos),
+        )
+
+    def rows_of(self, group: int) -> range:
+        """Return the rows of a group."""
+        return range(group * self.group_size, (group + 1) * self.group_size)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Release what the rewards hold."""
+        for task in self.stream.tasks.values():
+            task.reward.close()
+        if self.reward is not None:
+            self.reward.close()
+
+    def _outcomes(self, actions: Sequence[str]) -> list[Outcome | None]:
+        """Return one outcome per row, None for rows that were done. Single-turn answers are scored as one batch."""
+        outcomes: list[Outcome | None] = [None] * self.num_envs
+        to_score: list[int] = []
+        for row, (action, episode) in enumerate(zip(actions, self._episodes, strict=True)):
+            if episode is None or episode.done:
+                continue
+            if episode.dialogue is None:
+                to_score.append(row)
+            else:
+                outcomes[row] = episode.converse(action)
+        for row, verdict in zip(to_score, self._verdicts(actions, to_score), strict=True):
+            episode = self._episodes[row]
+            assert episode is not None
+            outcomes[row] = episode.finish(actions[row], verdict)
+        return outcomes
+
+    def _verdicts(self, actions: Sequence[str], rows: list[int]) -> list[Verdict]:
+        drawn = [self._drawn[row // self.group_size] for row in rows]
+        return score_all(self.reward, [(actions[row], d) for row, d in zip(rows, drawn, strict=True) if d is not None])
+
+    def _selected_groups(self, mask: Any) -> list[int]:
+        if mask is None:
+            return list(range(self.num_groups))
+        rows = np.asarray(mask, dtype=np.bool_)
+        if rows.shape != (self.num_envs,):
+            raise InvalidValueError(f"reset_mask has shape {rows.shape}, must be ({self.num_envs},)")
+        by_group = rows.reshape(self.num_groups, self.group_size)
+        if (by_group.any(axis=1) != by_group.all(axis=1)).any():
+            raise InvalidValueError("reset_mask selects part of a group: rows of a group share a problem and reset together")
+        return [int(group) for group in np.flatnonzero(by_group.all(axis=1))]
+
+    def _seed_groups(self, seed: int | Sequence[int | None] | None, groups: list[int]) -> None:
+        if seed is None:
+            if self._seeds is None:
+                self._seeds = [int(s) for s in self.np_random.integers(2**31, size=self.num_groups)]
+            return
+        if isinstance(seed, (int, np.integer)):
+            seeds: list[int | None] = [int(seed) + group for group in range(self.num_groups)]
+            self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(int(seed))
+        else:
+            seeds = self._group_seeds(list(seed))
+        if self._seeds is None:
+            self._seeds = [int(s) for s in self.np_random.integers(2**31, size=self.num_groups)]
+        for group in groups:
+            new = seeds[group]
+            if new is not None:
+                self._seeds[group], self._indices[group] = int(new), -1
+
+    def _group_seeds(self, per_row: list[int | None]) -> list[int | None]:
+        if len(per_row) != self.num_envs:
+            raise InvalidValueError(f"{len(per_row)} seeds for {self.num_envs} rows: give one per row, or one int")
+        for group in range(self.num_groups):
+            inside = [per_row[row] for row in self.rows_of(group)]
+            if any(s != inside[0] for s in inside):
+                raise InvalidValueError(f"rows {self.rows_of(group)} are one group and need equal seeds, got {inside}")
+        return per_row[:: self.group_size]
