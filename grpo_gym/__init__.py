@@ -9,6 +9,7 @@
 Importing this registers every installed task by name; a task's code is imported when it is first made.
 """
 
+from grpo_gym.data import Dataset
 from grpo_gym.env import TextEnv
 from grpo_gym.problem import Problem
 from grpo_gym.registration import load_plugins, register_family, register_task, registered_ids
@@ -21,6 +22,7 @@ from grpo_gym.vector import GroupVectorEnv
 from grpo_gym.verdict import Reason, Verdict
 
 __all__ = [
+    "Dataset",
     "FunctionReward",
     "GroupVectorEnv",
     "Probe",
@@ -39,5 +41,7 @@ __all__ = [
     "registered_ids",
     "task",
 ]
+
+__version__ = "0.1.0"
 
 load_plugins()

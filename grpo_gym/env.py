@@ -11,7 +11,7 @@ from grpo_gym.episode import Episode, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.printing import visible
 from grpo_gym.reward import PlainReward, Reward, as_reward
-from grpo_gym.scoring import score_all
+from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
 from grpo_gym.stream import Drawn, ProblemStream, TierChoice
 from grpo_gym.task import Task
@@ -94,11 +94,11 @@ class TextEnv(gymnasium.Env[str, str]):
         if self._episode.dialogue is not None:
             outcome = self._episode.converse(action)
         else:
-            outcome = self._episode.finish(action, score_all(self.reward, [(action, self._drawn)])[0])
+            outcome = self._episode.finish(action, score_all(self.reward, [(action, self._drawn)], self)[0])
         info = step_info(self._episode, outcome.verdict)
         return outcome.message, outcome.reward, outcome.terminated, outcome.truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the transcript in "ansi" mode: control characters are shown, never obeyed."""
         if self.render_mode != "ansi" or self._episode is None:
             return None
@@ -112,7 +112,8 @@ class TextEnv(gymnasium.Env[str, str]):
         return self._drawn.problem
 
     def close(self) -> None:
-        """Release what the rewards hold."""
+        """Release the worker processes and what the rewards hold."""
+        release_workers(self)
         for task in self.stream.tasks.values():
             task.reward.close()
         if self.reward is not None:

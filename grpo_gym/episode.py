@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_gym.scoring import guarded
+from grpo_gym.scoring import MAX_ANSWER, attempt, is_finite, is_sound, too_big
 from grpo_gym.stream import Drawn
 from grpo_gym.task import Turn
 from grpo_gym.verdict import Reason, Verdict
@@ -31,7 +31,7 @@ class Outcome:
 
 
 class Episode:
-    """The state of one episode of a drawn problem; single-turn problems take one verdict, dialogues run turn by turn."""
+    """The state of one episode of a problem: a single-turn one takes one verdict, a dialogue runs turn by turn."""
 
     def __init__(self, drawn: Drawn, instructions: bool = True) -> None:
         self.task = drawn.task
@@ -51,18 +51,27 @@ class Episode:
     def converse(self, action: str) -> Outcome:
         """Take one turn of a dialogue. A dialogue that raises on an action scores 0 for it; nothing escapes."""
         assert self.dialogue is not None
+        dialogue = self.dialogue
         self.transcript.append(("policy", action))
         self.turns += 1
-        turn = guarded(lambda: self.dialogue.reply(action), lambda verdict: Turn(verdict=verdict))  # type: ignore[union-attr]
+        turn = too_big() if len(action) > MAX_ANSWER else attempt(lambda: dialogue.reply(action), _is_sound_turn)
+        if isinstance(turn, Verdict):
+            turn = Turn(verdict=turn)
         verdict = turn.verdict
         truncated = verdict is None and self.turns >= self.task.max_turns
         if truncated:
-            verdict = guarded(self.dialogue.give_up, lambda failed: failed)
+            verdict = attempt(dialogue.give_up, is_sound)
         self.done = verdict is not None
         if turn.message:
             self.transcript.append(("environment", turn.message))
         reward = turn.reward + (float(verdict) if verdict is not None else 0.0)
         return Outcome(turn.message, reward, self.done and not truncated, truncated, verdict)
+
+
+def _is_sound_turn(turn: object) -> bool:
+    if not isinstance(turn, Turn) or not isinstance(turn.message, str) or not is_finite(turn.reward):
+        return False
+    return turn.verdict is None or is_sound(turn.verdict)
 
 
 def opening(drawn: Drawn, instructions: bool) -> str:

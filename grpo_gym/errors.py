@@ -1,5 +1,6 @@
 """Every error a user can cause, as one small tree. A message says what was wrong, shows the value, and says what to do.
 
+The tree:
     GrpoGymError
     ├── UnknownNameError       an id, option, task or config field that does not exist (with the nearest right name)
     ├── InvalidValueError      a value outside its bounds (also a ValueError)

@@ -11,7 +11,7 @@ import importlib.metadata
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 
@@ -22,11 +22,20 @@ from grpo_gym.vector import GroupVectorEnv
 
 PLUGIN_GROUP = "grpo_gym.plugins"
 
-_tasks: dict[str, str] = {}
-"""Full task name, "grpo/math.linear" -> "module:attribute"."""
+
+class _Entry(NamedTuple):
+    where: str
+    version: int
+
+
+_tasks: dict[str, _Entry] = {}
+"""Full task name, "grpo/math.linear" -> "module:attribute" and version."""
 
 _families: dict[str, tuple[str, ...]] = {}
 """Full family name, "grpo/math" -> full names of its tasks."""
+
+_loaded: dict[str, Task] = {}
+"""Tasks that were imported or given."""
 
 
 def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", version: int = 0) -> str:
@@ -34,15 +43,20 @@ def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", vers
 
     Args:
         name: Task name, "math.mini_sudoku".
-        entry: "module:attribute" of a Task, imported when it is first made; or the Task itself.
+        entry: "module:attribute" of a Task, imported when it is first made; or the Task itself, which other processes
+            then cannot make by its id.
         namespace: "grpo" is ours; use your own.
         version: The task's version.
+
+    Raises:
+        InvalidValueError: The Task has another name, namespace or version.
     """
     full_name = f"{namespace}/{name}"
+    _loaded.pop(full_name, None)
     if isinstance(entry, Task):
-        _loaded[full_name] = entry
-        entry = f"{entry.source!r}"
-    _tasks[full_name] = entry
+        _loaded[full_name] = _checked(entry, full_name, _Entry("the Task given", version))
+        entry = "the Task given"
+    _tasks[full_name] = _Entry(entry, version)
     return _register(env_id(name, namespace, version), full_name)
 
 
@@ -104,17 +118,24 @@ def load_plugins() -> None:
             )
 
 
-_loaded: dict[str, Task] = {}
-
-
 def _load(full_name: str) -> Task:
     if full_name not in _loaded:
-        module, _, attribute = _tasks[full_name].partition(":")
+        entry = _tasks[full_name]
+        module, _, attribute = entry.where.partition(":")
         found = getattr(importlib.import_module(module), attribute, None)
-        if not isinstance(found, Task) or found.full_name != full_name:
-            raise InvalidValueError(f"{_tasks[full_name]} is registered as {full_name} but holds {found!r:.80}")
-        _loaded[full_name] = found
+        _loaded[full_name] = _checked(found, full_name, entry)
     return _loaded[full_name]
+
+
+def _checked(found: object, full_name: str, entry: _Entry) -> Task:
+    if not isinstance(found, Task):
+        raise InvalidValueError(f"{entry.where} is registered as {full_name} but is no Task: {found!r:.80}")
+    if found.full_name != full_name or found.version != entry.version:
+        raise InvalidValueError(
+            f"{entry.where} is registered as {full_name} version {entry.version} but is {found.full_name} version "
+            f"{found.version}: register a Task under its own name, namespace and version"
+        )
+    return found
 
 
 def _register(identifier: str, full_name: str) -> str:
@@ -128,7 +149,7 @@ def _register(identifier: str, full_name: str) -> str:
 
 
 def _is_ours(spec: Any) -> bool:
-    return spec.entry_point == "grpo_gym.registration:make_env"
+    return bool(spec.entry_point == "grpo_gym.registration:make_env")
 
 
 def _check_options(function: Callable[..., Any], options: dict[str, Any]) -> None:

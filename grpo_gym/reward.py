@@ -1,4 +1,4 @@
-"""What a reward is: text and problem in, Verdict out. A plain function is enough; this class adds what it can declare."""
+"""What a reward is: text and problem in, Verdict out. A plain function is enough; the class adds declarations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from grpo_gym.problem import Problem
 from grpo_gym.verdict import Reason, Verdict
 
 PlainReward = Callable[[str, Problem], "float | bool | Verdict | None"]
+
+
+LONGEST_LIMIT = 86_400
+"""Longest deadline of an answer, in seconds: a watchdog cannot wait for ever."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class Reward(ABC):
 
     Attributes:
         range: Lowest and highest value; verifiers stay in [0, 1], penalties may be negative.
-        cost: "fast" is scored in process; "slow" goes to a pool of worker processes with a deadline per answer.
+        cost: "fast" is scored in process; "slow" goes to a pool of worker processes with a deadline per answer: `score`
+            is called there on a pickled copy, so state that it changes is lost.
         time_limit: Seconds one answer may take in the pool before it scores 0 with reason timeout.
     """
 
@@ -56,7 +61,14 @@ class Reward(ABC):
         return ()
 
     def close(self) -> None:
-        """Release what the reward holds (workers, files). Calling it twice is fine."""
+        """Release what the reward holds. Scoring after it must work: environments share rewards.
+
+        An override calls `super().close()`, which gives up the reward's share of the worker pool.
+        """
+        if self.cost == "slow":
+            from grpo_gym.scoring import release_workers  # scoring knows rewards, so this import comes late
+
+            release_workers(self)
 
 
 class FunctionReward(Reward):
@@ -83,8 +95,14 @@ class FunctionReward(Reward):
 
 
 def as_reward(reward: Reward | PlainReward) -> Reward:
-    """Return a Reward: itself, or a plain function wrapped."""
+    """Return a Reward: itself, or a plain function wrapped. Raises InvalidValueError for a wrong declaration."""
     if isinstance(reward, Reward):
+        if reward.cost not in ("fast", "slow"):
+            raise InvalidValueError(f"{_name(reward)}.cost is {reward.cost!r}, must be 'fast' or 'slow'")
+        if not 0 < reward.time_limit <= LONGEST_LIMIT:
+            raise InvalidValueError(
+                f"{_name(reward)}.time_limit is {reward.time_limit}, must be in (0, {LONGEST_LIMIT}] s"
+            )
         return reward
     if callable(reward):
         return FunctionReward(reward)

@@ -78,3 +78,25 @@ def stable_hash(*key: str | int) -> int:
     """Return a 64-bit integer from strings and integers: sha256 over an unambiguous encoding of the parts."""
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in key)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def permuted(position: int, n: int, *key: str | int) -> int:
+    """Return where `position` goes in the permutation of range(n) that the key names, without storing it.
+
+    A Feistel network of four rounds on the smallest 2h bits that hold n, applied again while it lands outside (cycle
+    walking): a bijection for any round function, in fewer than four walks on average.
+
+    Raises:
+        ValueError: When position is not in range(n).
+    """
+    if not 0 <= position < n:
+        raise ValueError(f"position {position} is not in range({n})")
+    half = max(1, ((n - 1).bit_length() + 1) // 2)
+    mask = (1 << half) - 1
+    while True:
+        left, right = position >> half, position & mask
+        for turn in range(4):
+            left, right = right, left ^ (stable_hash("permuted", turn, right, *key) & mask)
+        position = left << half | right
+        if position < n:
+            return position

@@ -1,4 +1,4 @@
-"""Where problems come from: a generator, or the rows of a data set. Either way a problem is a pure function of its key."""
+"""Where problems come from: a generator or the rows of a data set. A problem is a pure function of its key."""
 
 from __future__ import annotations
 

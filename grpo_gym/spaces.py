@@ -1,12 +1,13 @@
 """The space of texts: any Unicode string up to a length.
 
 Gymnasium's own `spaces.Text` admits only letters and digits unless a charset is given, and a charset of all Unicode
-makes it 46 MB to pickle. A subclass of it would take Gymnasium's Text code paths, which lose every observation in shared
-memory. So this is a `Space` of its own.
+makes it 46 MB to pickle. A subclass of it would take Gymnasium's Text code paths, which lose every observation in
+shared memory. So this is a `Space` of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -59,23 +60,19 @@ class TextSpace(gymnasium.Space[str]):
         return f"TextSpace(max_length={self.max_length})"
 
 
-@batch_space.register(TextSpace)
-def _batch_space(space: TextSpace, n: int = 1) -> gymnasium.spaces.Tuple:
+def _batch_space(space: TextSpace, n: int = 1) -> gymnasium.spaces.Tuple[Any]:
     """One shared space n times: a deep copy per row would cost 0.2 s at 512 rows."""
     return gymnasium.spaces.Tuple((space,) * n)
 
 
-@concatenate.register(TextSpace)
 def _concatenate(space: TextSpace, items: Any, out: Any) -> tuple[str, ...]:
     return tuple(items)
 
 
-@create_empty_array.register(TextSpace)
 def _create_empty_array(space: TextSpace, n: int = 1, fn: Any = None) -> tuple[str, ...]:
     return ("",) * n
 
 
-@iterate.register(TextSpace)
 def _iterate(space: TextSpace, items: Any) -> Any:
     return iter(items)
 
@@ -87,5 +84,14 @@ def _refuse(*_: Any, **__: Any) -> Any:
     )
 
 
-for _operation in (flatdim, flatten, flatten_space):
-    _operation.register(TextSpace)(_refuse)
+_OPERATIONS: tuple[tuple[Any, Callable[..., Any]], ...] = (
+    (batch_space, _batch_space),
+    (concatenate, _concatenate),
+    (create_empty_array, _create_empty_array),
+    (iterate, _iterate),
+    (flatdim, _refuse),
+    (flatten, _refuse),
+    (flatten_space, _refuse),
+)
+for _operation, _implementation in _OPERATIONS:
+    _operation.register(TextSpace, _implementation)

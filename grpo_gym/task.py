@@ -63,7 +63,7 @@ class Task:
         source: Where problems come from.
         reward: Judges a single-turn answer (an interactive task's dialogue judges itself).
         answer_format: One line that says how to answer; shown under the prompt.
-        tiers: The tiers that exist.
+        tiers: The tiers that exist; default: what the source says, else 0 to 5.
         default_tiers: The tiers used when none is asked for.
         answer: Writes a reference as a final answer in the asked format.
         oracle: Answers right; default: the worked solution, else the answer in the asked format.
@@ -79,7 +79,7 @@ class Task:
     source: Source
     reward: Reward
     answer_format: str = ""
-    tiers: tuple[int, ...] = tuple(TIERS)
+    tiers: tuple[int, ...] = ()
     default_tiers: tuple[int, ...] = ()
     answer: Callable[[Problem], str] = lambda problem: str(problem.reference)
     oracle: Oracle | None = None
@@ -93,11 +93,14 @@ class Task:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", self.name):
             raise InvalidValueError(f"task name {self.name!r}: use family.task in lower case, e.g. 'math.mini_sudoku'")
+        if not self.tiers:
+            object.__setattr__(self, "tiers", tuple(getattr(self.source, "tiers", TIERS)))
         outside = [tier for tier in (*self.tiers, *self.default_tiers) if tier not in TIERS]
-        if outside or not self.tiers:
+        if outside:
             raise InvalidValueError(f"task {self.name}: tiers are among {list(TIERS)}, got {list(self.tiers)}")
         if not set(self.default_tiers) <= set(self.tiers):
             raise InvalidValueError(f"task {self.name}: default_tiers {self.default_tiers} are not among its tiers")
+        object.__setattr__(self, "reward", as_reward(self.reward))
         if not self.default_tiers:
             object.__setattr__(self, "default_tiers", self.tiers)
         if self.max_turns < 1:

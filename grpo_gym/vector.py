@@ -1,7 +1,7 @@
 """Many episodes at once, in groups: rows i*G .. i*G+G-1 share a problem, which is what GRPO compares within.
 
-A group is nothing more than the same seed G times, so any text VectorEnv can be trained on. This one adds that a group's
-problem is drawn once, equal answers are scored once, and chosen problems and whole-group resets are possible.
+A group is nothing more than the same seed G times, so any text VectorEnv can be trained on. This one adds that a
+group's problem is drawn once, equal answers are scored once, and chosen problems and whole-group resets are possible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from grpo_gym.episode import Episode, Outcome, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import batch_infos
 from grpo_gym.reward import PlainReward, Reward, as_reward
-from grpo_gym.scoring import score_all
+from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
 from grpo_gym.stream import Drawn, ProblemStream, TierChoice
 from grpo_gym.task import Task
@@ -86,7 +86,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         self._drawn: list[Drawn | None] = [None] * self.num_groups
         self._episodes: list[Episode | None] = [None] * num_envs
 
-    def reset(  # type: ignore[override]  # seeds per row are our contract
+    def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Start an episode in every row, or in the groups that `options["reset_mask"]` selects.
@@ -118,7 +118,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
                 infos[row] = reset_info(drawn, self.expose_answer)
         return tuple(observations), batch_infos(infos)
 
-    def step(self, actions: Sequence[str]) -> Step:  # type: ignore[override]
+    def step(self, actions: Sequence[str]) -> Step:
         """Answer in every row. Rows that are done ignore their action.
 
         Returns:
@@ -146,7 +146,8 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         return range(group * self.group_size, (group + 1) * self.group_size)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release what the rewards hold."""
+        """Release the worker processes and what the rewards hold."""
+        release_workers(self)
         for task in self.stream.tasks.values():
             task.reward.close()
         if self.reward is not None:
@@ -171,7 +172,8 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
 
     def _verdicts(self, actions: Sequence[str], rows: list[int]) -> list[Verdict]:
         drawn = [self._drawn[row // self.group_size] for row in rows]
-        return score_all(self.reward, [(actions[row], d) for row, d in zip(rows, drawn, strict=True) if d is not None])
+        answers = [(actions[row], d) for row, d in zip(rows, drawn, strict=True) if d is not None]
+        return score_all(self.reward, answers, self)
 
     def _selected_groups(self, mask: Any) -> list[int]:
         if mask is None:
@@ -181,7 +183,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
             raise InvalidValueError(f"reset_mask has shape {rows.shape}, must be ({self.num_envs},)")
         by_group = rows.reshape(self.num_groups, self.group_size)
         if (by_group.any(axis=1) != by_group.all(axis=1)).any():
-            raise InvalidValueError("reset_mask selects part of a group: rows of a group share a problem and reset together")
+            raise InvalidValueError("reset_mask selects part of a group: its rows share a problem and reset together")
         return [int(group) for group in np.flatnonzero(by_group.all(axis=1))]
 
     def _seed_groups(self, seed: int | Sequence[int | None] | None, groups: list[int]) -> None:

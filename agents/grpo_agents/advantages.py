@@ -214,7 +214,16 @@ def _measure(rewards: Tensor, groups: Groups, valid: Tensor | None) -> _Measured
 
     centred = torch.where(valid & ~flat[index], values - mean[index], 0.0)
     variance = nothing.index_add(0, index, centred.square()) / (count - 1).clamp(min=1)
-    return _Measured(index, values[valid], count, mean, centred, variance.sqrt(), flat, tolerance)
+    return _Measured(
+        index=index,
+        rewards=values[valid],
+        count=count,
+        mean=mean,
+        centred=centred,
+        std=variance.sqrt(),
+        flat=flat,
+        tolerance=tolerance,
+    )
 
 
 def _group_index(groups: Groups) -> Tensor:

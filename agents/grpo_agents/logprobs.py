@@ -2,7 +2,7 @@
 
 Only own tokens are projected by the output head, and a group's prompt is read once (`packing`). Both are used only
 where `traits` found them exact for the model at hand; what comes out is the same either way. Dropout stays off
-(`model.eval()`; gradients flow all the same), so that on-policy the ratio to the sampler's log-probs is 1.
+(gradients flow all the same), so that on-policy the ratio to the sampler's log-probs is 1.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class LogProbs:
     def __init__(
         self, model: PreTrainedModel, pad_id: int, *, layout: Layout = "auto", traits: ModelTraits | None = None
     ) -> None:
+        model.train(False)
         self.model = model
         self.pad_id = pad_id
         self.layout = layout
@@ -55,7 +56,7 @@ class LogProbs:
         Returns:
             [N] float32, group by group, row by row, token by token. Carries gradient unless gradients are off.
         """
-        self.model.eval()
+        self.model.train(False)
         batch = pack(groups if self.packed else single_rows(groups), self.pad_id).to(self.model.device)
         logits = self._logits(batch).float()
         if temperature != 1.0:
@@ -84,7 +85,7 @@ class LogProbs:
             logits: Tensor = self.model(**inputs).logits
             return logits.flatten(0, 1).index_select(0, batch.sources)
         hidden = self.traits.backbone(**inputs).last_hidden_state
-        picked: Tensor = self.model.get_output_embeddings()(hidden.flatten(0, 1).index_select(0, batch.sources))
+        picked: Tensor = self.traits.head(hidden.flatten(0, 1).index_select(0, batch.sources))
         return picked
 
     def _mask(self, batch: Batch) -> Tensor:

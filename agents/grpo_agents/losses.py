@@ -31,7 +31,8 @@ class LossTerms:
 
     Attributes:
         loss: To be minimised: the policy term plus kl_coef times the KL term. float64, as the weights are.
-        policy: The policy term alone. Near 0 on-policy whatever the gradient, so no sign of learning or of its lack.
+        policy: The policy term alone. On-policy it only shows how lengths and advantages fall together (under `grpo` it
+            is 0), whatever the gradient: no sign of learning or of its lack.
         kl: Sum of the KL estimates over counted tokens, nats, not times kl_coef; 0 without KL.
         tokens: Number of tokens that count (weight not 0).
         masked: Number of tokens that do not.

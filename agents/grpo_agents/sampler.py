@@ -5,8 +5,8 @@ the batch; one uniform number per row and step decides the token by inverse CDF,
 else is in the batch; and the log-prob is that of the distribution really drawn from. It runs on any Hugging Face causal
 model with a key-value cache.
 
-Order of random numbers: u[row, step] in [0, 1) is one float64 table [rows, max_tokens], drawn at once on the CPU for all
-rows before the first token. Splitting into batches, dropping rows and the device change nothing in it.
+Order of random numbers: u[row, step] in [0, 1) is one float64 table [rows, max_tokens], drawn at once on the CPU for
+all rows before the first token. Splitting into batches, dropping rows and the device change nothing in it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,6 @@ class Sampler:
         eos_ids: Every id that ends a completion.
         pad_id: Any id the model can read; padding is masked out and never part of a result.
         context: Most tokens the model can hold, or None.
-        rows_per_batch: Rows decoded together.
         finished_share: Finished rows are dropped when they are at least this part of the batch; above 1: never.
         traits: What is known of the model, when the caller has it already.
     """
@@ -101,15 +100,14 @@ class Sampler:
         pad_id: int,
         *,
         context: int | None = None,
-        rows_per_batch: int = ROWS_PER_BATCH,
         finished_share: float = FINISHED_SHARE,
         traits: ModelTraits | None = None,
     ) -> None:
+        model.train(False)
         self.model = model
-        self.eos_ids = torch.tensor(sorted(eos_ids), device=model.device)
+        self.eos_ids = sorted(eos_ids)
         self.pad_id = pad_id
         self.context = context
-        self.rows_per_batch = rows_per_batch
         self.finished_share = finished_share
         self.traits = traits or ModelTraits(model)
 
@@ -123,6 +121,7 @@ class Sampler:
         temperature: float = 1.0,
         greedy: bool = False,
         generator: torch.Generator | None = None,
+        rows_per_batch: int = ROWS_PER_BATCH,
     ) -> list[Completion]:
         """Draw `group_size` completions of each prompt.
 
@@ -133,6 +132,7 @@ class Sampler:
             temperature: Logits are divided by it; the log-probs are of the distribution at this temperature.
             greedy: Take the most likely token; the log-probs are then those at temperature 1.
             generator: CPU generator of the uniform numbers; None takes torch's global one.
+            rows_per_batch: Rows decoded together, which bounds the memory.
 
         Returns:
             P * G completions; row `p * G + g` belongs to prompt p.
@@ -141,15 +141,15 @@ class Sampler:
             ModelError: A prompt is empty or leaves no room in the context.
             InvalidValueError: A number is out of its bounds.
         """
-        _check_settings(group_size, max_tokens, temperature)
-        self.model.eval()
+        _check_settings(temperature, group_size=group_size, max_tokens=max_tokens, rows_per_batch=rows_per_batch)
+        self.model.train(False)
         rooms = [self._room(prompt, max_tokens) for prompt in prompts]
         owners = [prompt for prompt in range(len(prompts)) for _ in range(group_size)]
         shape = (len(owners), 0 if greedy else max_tokens)
         uniforms = torch.rand(shape, generator=generator, dtype=torch.float64)
         completions: list[Completion] = []
-        for start in range(0, len(owners), self.rows_per_batch):
-            span = owners[start : start + self.rows_per_batch]
+        for start in range(0, len(owners), rows_per_batch):
+            span = owners[start : start + rows_per_batch]
             first = span[0]
             drawn = self._decode(
                 prompts[first : span[-1] + 1],
@@ -175,19 +175,25 @@ class Sampler:
         return min(max_tokens, self.context - len(prompt))
 
     def _decode(
-        self, prompts: Sequence[Sequence[int]], owners: Tensor, rooms: Tensor, uniforms: Tensor | None, temperature: float
+        self,
+        prompts: Sequence[Sequence[int]],
+        owners: Tensor,
+        rooms: Tensor,
+        uniforms: Tensor | None,
+        temperature: float,
     ) -> _Drawn:
         """Decode one batch of R rows; `owners` [R] names each row's prompt, `rooms` [R] its token limit."""
         steps = int(rooms.max())
         batch, logits = self._prefill(prompts, owners, steps)
         drawn = _Drawn.empty(len(owners), steps, logits.device)
+        ends = torch.tensor(self.eos_ids, device=logits.device)
         width = batch.mask.shape[-1] - steps
         for step in range(steps):
             chance = None if uniforms is None else uniforms[batch.rows, step]
             ids, logprobs = draw(logits, chance, temperature)
             drawn.ids[batch.rows, step] = ids
             drawn.logprobs[batch.rows, step] = logprobs
-            ended = torch.isin(ids, self.eos_ids)
+            ended = torch.isin(ids, ends)
             finished = (ended | (rooms[batch.rows] == step + 1)) & batch.live
             drawn.lengths[batch.rows[finished]] = step + 1
             drawn.ended[batch.rows[finished]] = ended[finished]
@@ -225,7 +231,7 @@ class Sampler:
 
     def _next(self, positions: Tensor) -> Tensor:
         """Return the following positions; finished rows may not run past a learned position table."""
-        return (positions + 1).clamp(max=None if self.context is None else self.context - 1)
+        return (positions + 1).clamp(min=0, max=None if self.context is None else self.context - 1)
 
     def _forward(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: DynamicCache) -> Tensor:
         """Read `ids` [B, S] behind the cache; return the logits [B, V] after the last one."""
@@ -260,10 +266,9 @@ def draw(logits: Tensor, uniforms: Tensor | None, temperature: float) -> tuple[T
     return ids[:, 0], probabilities.gather(1, ids)[:, 0].log()
 
 
-def _check_settings(group_size: int, max_tokens: int, temperature: float) -> None:
-    if group_size < 1:
-        raise InvalidValueError(f"group_size must be at least 1, not {group_size}")
-    if max_tokens < 1:
-        raise InvalidValueError(f"max_tokens must be at least 1, not {max_tokens}")
+def _check_settings(temperature: float, **counts: int) -> None:
+    for name, value in counts.items():
+        if value < 1:
+            raise InvalidValueError(f"{name} must be at least 1, not {value}")
     if not temperature > 0:
         raise InvalidValueError(f"temperature must be above 0, not {temperature}; for the likeliest tokens set greedy")

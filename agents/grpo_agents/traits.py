@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import logging
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +31,8 @@ def text_config(model: PreTrainedModel) -> PretrainedConfig:
 
 def embedding_rows(model: PreTrainedModel) -> int:
     """Return how many token ids the model can read."""
-    return int(model.get_input_embeddings().weight.shape[0])
+    weight: Any = model.get_input_embeddings().weight
+    return int(weight.shape[0])
 
 
 class ModelTraits:
@@ -44,6 +46,7 @@ class ModelTraits:
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
+        self._untyped: Any = model  # some of its methods carry no annotations
         self.arguments = frozenset(inspect.signature(model.forward).parameters)
         self.cache_argument = "cache" if "cache" in self.arguments else "past_key_values"
 
@@ -57,7 +60,7 @@ class ModelTraits:
 
     @cached_property
     def head_apart(self) -> bool:
-        """Whether output head of backbone is the model's own logits, so that chosen positions can be projected alone."""
+        """Whether the head on the backbone's output gives the model's logits, so that it can be put on some only."""
         reason = self._scaled_logits() or self._head_trial()
         form = f"of all positions ({reason})" if reason else "of own tokens only"
         _log.info("%s: logits %s", type(self.model).__name__, form)
@@ -66,7 +69,13 @@ class ModelTraits:
     @cached_property
     def backbone(self) -> nn.Module:
         """The model without its output head."""
-        module: nn.Module = self.model.get_decoder()
+        module: nn.Module = self._untyped.get_decoder()
+        return module
+
+    @cached_property
+    def head(self) -> nn.Module:
+        """The output head, where there is one (see `head_apart`)."""
+        module: nn.Module = self._untyped.get_output_embeddings()
         return module
 
     def _odd_attention(self) -> str:
@@ -97,7 +106,7 @@ class ModelTraits:
         """Return why the head's output is not the model's logits, or nothing (a soft cap hides at small logits)."""
         if getattr(text_config(self.model), "final_logit_softcapping", None):
             return "soft cap on the logits"
-        if self.model.get_output_embeddings() is None:
+        if self._untyped.get_output_embeddings() is None:
             return "no output head found"
         return ""
 
@@ -107,9 +116,8 @@ class ModelTraits:
         batch = pack(single_rows(self._random_groups()), 0).to(self.model.device)
         try:
             hidden = self.backbone(input_ids=batch.ids, use_cache=False).last_hidden_state
-            logits = self.model.get_output_embeddings()(hidden)
             whole = self.model(input_ids=batch.ids, use_cache=False).logits
-            return self._difference(logits, whole)
+            return self._difference(self.head(hidden), whole)
         except _FAILURES as error:
             return f"the backbone alone raised {type(error).__name__}"
 

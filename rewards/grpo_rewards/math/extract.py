@@ -13,11 +13,14 @@ from grpo_rewards.math.rational import read_rational
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _LINE = re.compile(
-    r"^[\s*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the\s+)?(?:final\s+)?answer(?:\s+is|\s*[:=])[\s*:]*(?P<line>\S.*)$"
+    r"^[\s*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the\s+)?(?:final\s+)?answer"
+    r"(?:\s+is|\s*[:=])[\s*:]*(?P<line>\S.*)$"
     r"|^\s*\#{4}\s*(?P<hash>\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_BETWEEN_ALTERNATIVES = re.compile(r"[\s$.,;:()\\\[\]]*(?:(?:or|and|maybe|perhaps|either)[\s$.,;:()\\\[\]]*)*", re.IGNORECASE)
+_BETWEEN_ALTERNATIVES = re.compile(
+    r"[\s$.,;:()\\\[\]]*(?:(?:or|and|maybe|perhaps|either)[\s$.,;:()\\\[\]]*)*", re.IGNORECASE
+)
 _THINK = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 

@@ -20,7 +20,8 @@ _NUMBER = re.compile(
     )(?P<percent>\\?%)?""",
     re.VERBOSE | re.ASCII,
 )
-_BLANKS = str.maketrans({"−": "-", "–": "-", "$": "", "\u00a0": " "})
+_BLANKS = str.maketrans({"\u2212": "-", "\u2013": "-", "$": "", "\u00a0": " "})
+"""Minus sign, en dash, dollar, no-break space."""
 
 
 class TooBigError(ValueError):

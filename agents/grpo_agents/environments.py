@@ -1,0 +1,109 @@
+"""Which environment a run trains on: made by id through Gymnasium, ours or anyone's, in three splits.
+
+Environments registered by grpo_gym know groups, splits and tiers. Others get the seeds only: a group is the same seed G
+times, and held-out problems are held-out seeds whose content nobody has checked.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+from gymnasium.vector import VectorEnv
+
+import grpo_gym
+from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
+from grpo_gym.infos import row_info
+from grpo_gym.problem import Split
+from grpo_gym.rng import stable_hash
+
+MAX_SEED = 2**31
+DRAWS_PER_PROBLEM = 20
+"""Draws per distinct problem before a split counts as exhausted."""
+
+
+@dataclass(frozen=True)
+class EnvChoice:
+    """An environment id with its options.
+
+    Attributes:
+        id: Gymnasium id; "module:id" imports the module first.
+        args: Keyword arguments of `gym.make`.
+    """
+
+    id: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ours(self) -> bool:
+        """Whether grpo_gym registered the id, so that it knows groups and splits."""
+        return self.id.rpartition(":")[2] in grpo_gym.registered_ids()
+
+    def check(self) -> None:
+        """Import the id's module, if it names one; raise UnknownNameError, naming the nearest id, when none is so called."""
+        module, _, name = self.id.rpartition(":")
+        if module:
+            try:
+                importlib.import_module(module)
+            except ImportError as error:
+                raise InvalidValueError(f"cannot import the module of {self.id!r}: {error}") from error
+        if name not in gymnasium.registry:
+            raise UnknownNameError("environment", name, sorted({*grpo_gym.registered_ids(), *gymnasium.registry}))
+
+    def vector(self, rows: int, group_size: int = 1, split: Split = "train") -> VectorEnv[Any, Any, Any]:
+        """Return a vector environment of `rows` rows."""
+        self.check()
+        if self.ours:
+            return gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **{"split": split, **self.args})
+        try:
+            return gymnasium.make_vec(self.id, num_envs=rows, vectorization_mode="sync", **self.args)
+        except gymnasium.error.Error as error:
+            raise InvalidValueError(f"cannot make {self.id}: {error}") from error
+
+
+def reset_rows(env: VectorEnv[Any, Any, Any], seeds: Sequence[int]) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Reset with one seed per row, which every Gymnasium vector environment takes but the annotation leaves out."""
+    observations, infos = env.reset(seed=list(seeds))  # type: ignore[arg-type]
+    return observations, infos
+
+
+def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
+    """Return `count` episode seeds that depend on nothing but the arguments."""
+    return [stable_hash(purpose, seed, step, place) % MAX_SEED for place in range(count)]
+
+
+def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:
+    """Return seeds of distinct problems of a split, fewer than `count` when the split has fewer.
+
+    Problems are told apart by `info["problem_id"]`, or by their text in environments that give none.
+    """
+    env = choice.vector(rows, split=split)
+    chosen: dict[str, int] = {}
+    try:
+        for draw in range(0, DRAWS_PER_PROBLEM * count, rows):
+            seeds = [stable_hash("held-out", split, seed, draw + row) % MAX_SEED for row in range(rows)]
+            observations, infos = reset_rows(env, seeds)
+            for row, text in enumerate(observations):
+                problem = str(row_info(infos, row).get("problem_id", text))
+                chosen.setdefault(problem, seeds[row])
+            if len(chosen) >= count:
+                break
+    finally:
+        env.close()
+    return list(chosen.values())[:count]
+
+
+def check_group(observations: Sequence[Any], group_size: int) -> None:
+    """Raise GrpoGymError unless every group shows one text: equal seeds must give equal prompts."""
+    for start in range(0, len(observations), group_size):
+        group = observations[start : start + group_size]
+        if not isinstance(group[0], str):
+            raise GrpoGymError(f"observations must be texts, got {type(group[0]).__name__}; wrap the environment")
+        if any(text != group[0] for text in group):
+            raise GrpoGymError(
+                "equal seeds gave different prompts, so no group can be formed: "
+                "the environment must draw its problem from the seed of reset()"
+            )

@@ -1,0 +1,130 @@
+"""Held-out scores: pass@1 over distinct problems of a split, sampled or greedy, with a 95 % interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from grpo_agents.collect import Episode, collect
+from grpo_agents.config import Sampling
+from grpo_agents.environments import EnvChoice
+from grpo_agents.policy import Policy
+from grpo_gym.problem import Split
+from grpo_gym.rng import stable_hash
+
+Z95 = 1.959963984540054
+ROWS = 512
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an evaluation found.
+
+    Attributes:
+        episodes: One per problem, in the order of the seeds.
+        greedy: Whether the most likely token was taken.
+    """
+
+    episodes: list[Episode]
+    greedy: bool
+
+    @property
+    def judged(self) -> list[Episode]:
+        """The episodes whose scorer did not abstain."""
+        return [episode for episode in self.episodes if episode.valid]
+
+    @property
+    def n(self) -> int:
+        """Problems judged."""
+        return len(self.judged)
+
+    @property
+    def pass_at_1(self) -> float:
+        """Share of problems answered fully right."""
+        return sum(e.reward >= 1.0 for e in self.judged) / self.n if self.n else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % Wilson interval of pass@1 over problems."""
+        return wilson(self.pass_at_1, self.n)
+
+    @property
+    def length(self) -> float:
+        """Mean number of tokens the policy drew."""
+        return sum(e.length for e in self.judged) / self.n if self.n else math.nan
+
+    @property
+    def reward(self) -> float:
+        """Mean reward."""
+        return sum(e.reward for e in self.judged) / self.n if self.n else math.nan
+
+    def by_task(self) -> dict[str, tuple[float, int]]:
+        """Return pass@1 and count per "task, tier", sorted by name."""
+        sums: dict[str, list[bool]] = {}
+        for episode in self.judged:
+            label = f"{episode.info.get('task', 'all')} tier {episode.info.get('tier', '-')}"
+            sums.setdefault(label, []).append(episode.reward >= 1.0)
+        return {label: (sum(right) / len(right), len(right)) for label, right in sorted(sums.items())}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as JSON."""
+        low, high = self.interval
+        return {
+            "n": self.n,
+            "pass@1": self.pass_at_1,
+            "low": low,
+            "high": high,
+            "length": self.length,
+            "reward": self.reward,
+            "greedy": self.greedy,
+            "abstained": len(self.episodes) - self.n,
+            "by_task": {label: {"pass@1": share, "n": n} for label, (share, n) in self.by_task().items()},
+        }
+
+
+def evaluate(
+    policy: Policy,
+    choice: EnvChoice,
+    split: Split,
+    seeds: Sequence[int],
+    sampling: Sampling,
+    *,
+    greedy: bool = False,
+    seed: int = 0,
+    rows: int = ROWS,
+) -> Score:
+    """Answer one problem per seed, once each.
+
+    Args:
+        policy: Answers.
+        choice: The environment.
+        split: "val" or "test".
+        seeds: Episode seeds, one per problem (see `environments.distinct_seeds`).
+        sampling: Limits and temperature.
+        greedy: Take the most likely token instead of sampling.
+        seed: Seed of the sampler.
+        rows: Problems answered at once.
+    """
+    episodes: list[Episode] = []
+    for start in range(0, len(seeds), rows):
+        part = list(seeds[start : start + rows])
+        env = choice.vector(len(part), split=split)
+        generator = torch.Generator().manual_seed(stable_hash("evaluate", split, seed, start) % 2**63)
+        try:
+            episodes += collect(policy, env, part, 1, sampling, generator, greedy)
+        finally:
+            env.close()
+    return Score(episodes, greedy)
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of a share of n independent trials (Wilson 1927)."""
+    if n == 0:
+        return math.nan, math.nan
+    centre = (share + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,236 @@
+"""Group Relative Policy Optimisation (DeepSeekMath, arXiv 2402.03300, algorithm 1) on any Gymnasium text environment.
+
+    for each step
+        draw a batch of problems, and show each to a group of rows
+        sample a completion per row from the current policy          collect.py, sampler.py
+        score them                                                   the environment
+        compare each reward with its group's                         advantages.py
+        raise the log-probs of what was better than its group        losses.py, update.py
+
+No critic, and the sampler's own log-probs are the old policy's. Where the paper keeps a KL term to the reference policy,
+the default here is none (DAPO, Dr. GRPO); `objective.kl_coef` brings it back.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from gymnasium.vector import VectorEnv
+
+from grpo_agents.collect import Episode, collect
+from grpo_agents.config import TrainConfig
+from grpo_agents.environments import EnvChoice, distinct_seeds, seeds_for
+from grpo_agents.evaluate import evaluate
+from grpo_agents.interrupt import StopFlag
+from grpo_agents.logprobs import LogProbs
+from grpo_agents.metrics import completion_records, step_metrics
+from grpo_agents.policy import Policy
+from grpo_agents.run_folder import RunFolder
+from grpo_agents.update import Update, update
+from grpo_gym.errors import GrpoGymError
+from grpo_gym.rng import stable_hash
+
+logger = logging.getLogger(__name__)
+
+Metrics = dict[str, Any]
+MAX_FAILURES = 3
+"""Steps in a row that may fail (environment raised, update refused) before the run stops with the last cause."""
+
+
+class GRPO:
+    """Trains a policy on an environment.
+
+    Args:
+        policy: Changed in place.
+        env: An id from `config.env` when None; else a VectorEnv of texts with prompts x group_size rows.
+        config: Everything else.
+        folder: Where logs and checkpoints go; None keeps nothing on disk.
+        on_step: Called with each step's metrics.
+        on_stop: Called at the first Ctrl-C, which ends the run after its step; from a signal handler, so be brief.
+
+    Example:
+        >>> policy = Policy.load("path/to/model")                                         # doctest: +SKIP
+        >>> GRPO(policy, config=TrainConfig(env="grpo/Math-v0", steps=20)).learn()        # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        env: VectorEnv[Any, Any, Any] | None = None,
+        config: TrainConfig | None = None,
+        *,
+        folder: RunFolder | None = None,
+        on_step: Callable[[Metrics], None] = lambda metrics: None,
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.policy = policy
+        self.config = config or TrainConfig()
+        self.choice = EnvChoice(self.config.env, env_args(self.config))
+        self.rows = self.config.prompts * self.config.group_size
+        if env is not None and env.num_envs != self.rows:
+            raise GrpoGymError(
+                f"the environment has {env.num_envs} rows; prompts x group_size = "
+                f"{self.config.prompts} x {self.config.group_size} = {self.rows} are needed"
+            )
+        self.given_env = env
+        self.env = env if env is not None else self.choice.vector(self.rows, self.config.group_size)
+        self.folder = folder
+        self.on_step = on_step
+        self.on_stop = on_stop
+        self.logprobs = policy.logprobs
+        self.reference = frozen_copy(policy) if self.config.objective.kl_coef > 0 else None
+        self.optimizer = make_optimizer(policy, self.config)
+        self.step = 0
+        self.best: tuple[int, float] | None = None
+        self.failures = 0
+
+    def learn(self) -> bool:
+        """Run the remaining steps. Returns False when Ctrl-C ended it early; the run can be resumed then."""
+        val_seeds = self._validation_seeds()
+        with StopFlag(self.on_stop) as stop:
+            while self.step < self.config.steps and not stop:
+                self.step += 1
+                self._play_step(val_seeds)
+                if self.step % self.config.keeping.checkpoint_every == 0 or self.step == self.config.steps or stop:
+                    self.save()
+        if self.given_env is None:
+            self.env.close()
+        return self.step >= self.config.steps
+
+    def _play_step(self, val_seeds: list[int]) -> None:
+        """Sample, score, learn, log. A fault of the environment's own costs one batch, not the run."""
+        began = time.perf_counter()
+        set_learning_rate(self.optimizer, self.step, self.config)
+        try:
+            episodes = self.rollout()
+        except GrpoGymError:
+            raise
+        except Exception as error:
+            why = f"the environment raised {type(error).__name__}: {error}"
+            logger.warning("step %d is lost: %s", self.step, why)
+            self._failed(why)
+            return
+        sampled = time.perf_counter()
+        result = self.improve(episodes)
+        trained = time.perf_counter()
+        metrics = step_metrics(self.step, episodes, result, self.optimizer.param_groups[0]["lr"])
+        metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled}
+        metrics |= self._validate(val_seeds)
+        self._record(metrics, episodes, result)
+        if result.refused:
+            self._failed(result.skipped)
+        else:
+            self.failures = 0
+
+    def rollout(self) -> list[Episode]:
+        """Sample one completion per row, G rows per problem, and score them."""
+        config = self.config
+        return collect(
+            self.policy,
+            self.env,
+            seeds_for("train", config.seed, self.step, config.prompts),
+            config.group_size,
+            config.sampling,
+            torch.Generator().manual_seed(stable_hash("sample", config.seed, self.step) % 2**63),
+        )
+
+    def improve(self, episodes: Sequence[Episode]) -> Update:
+        """Raise the log-probs of completions that beat their group, lower the others."""
+        config = self.config
+        return update(
+            self.logprobs,
+            self.optimizer,
+            episodes,
+            config.objective,
+            config.optimisation,
+            max_tokens=config.sampling.max_tokens,
+            temperature=config.sampling.temperature,
+            reference=self.reference,
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint of everything that a resumed run needs, and drop old ones."""
+        if self.folder is None:
+            return
+        self.folder.save(self.step, self.policy, self.optimizer, {"best": self.best, "failures": self.failures})
+        self.folder.prune(self.config.keeping.keep_last, self.best[0] if self.best else None)
+
+    def resume(self) -> None:
+        """Continue from the folder's newest checkpoint; the policy must hold that checkpoint's weights already.
+
+        All random streams are functions of (seed, step), so weights, optimiser and step are the whole state.
+        """
+        assert self.folder is not None
+        path = self.folder.checkpoint()
+        state = self.folder.load_state(path, self.optimizer)
+        self.step = int(state["step"])
+        self.best = (int(state["best"][0]), float(state["best"][1])) if state["best"] else None
+        self.failures = int(state["failures"])
+        self.folder.forget_after(self.step)
+
+    def _validation_seeds(self) -> list[int]:
+        if not self.config.evaluation.every or self.given_env is not None:
+            return []
+        return distinct_seeds(self.choice, "val", self.config.seed, self.config.evaluation.val_problems)
+
+    def _validate(self, seeds: list[int]) -> Metrics:
+        every = self.config.evaluation.every
+        if not seeds or (self.step % every and self.step != self.config.steps):
+            return {}
+        began = time.perf_counter()
+        score = evaluate(self.policy, self.choice, "val", seeds, self.config.sampling, seed=self.config.seed)
+        if self.best is None or score.pass_at_1 > self.best[1]:
+            self.best = (self.step, score.pass_at_1)
+        return {
+            "val/pass@1": score.pass_at_1,
+            "val/length": score.length,
+            "seconds/validation": time.perf_counter() - began,
+        }
+
+    def _record(self, metrics: Metrics, episodes: Sequence[Episode], result: Update) -> None:
+        if self.folder is not None:
+            self.folder.append("metrics.jsonl", [metrics])
+            self.folder.append("completions.jsonl", completion_records(self.step, episodes, result))
+        self.on_step(metrics)
+
+    def _failed(self, why: str) -> None:
+        self.failures += 1
+        if self.failures >= MAX_FAILURES:
+            raise GrpoGymError(f"{self.failures} steps in a row failed, the last at step {self.step}: {why}")
+
+
+def frozen_copy(policy: Policy) -> LogProbs:
+    """Return the log-probs of the policy as it is now, for the KL term; later changes of its weights do not show."""
+    return LogProbs(copy.deepcopy(policy.model).requires_grad_(False), policy.pad_id)
+
+
+def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
+    """Return AdamW over the weights that take a gradient."""
+    settings = config.optimisation
+    return torch.optim.AdamW(
+        [parameter for parameter in policy.model.parameters() if parameter.requires_grad],
+        lr=settings.learning_rate,
+        betas=(settings.beta1, settings.beta2),
+        weight_decay=settings.weight_decay,
+    )
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, step: int, config: TrainConfig) -> None:
+    """Set the rate of a step, counted from 1: linear warm-up, then constant."""
+    settings = config.optimisation
+    share = min(1.0, step / settings.warmup_steps) if settings.warmup_steps else 1.0
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * share
+
+
+def env_args(config: TrainConfig) -> dict[str, Any]:
+    """Return the keyword arguments of `gym.make` that a config asks for."""
+    args = dict(config.env_args)
+    if config.tier:
+        args["tier"] = config.tier[0] if len(config.tier) == 1 else list(config.tier)
+    return args

@@ -1,0 +1,208 @@
+"""Loading a model and its tokenizer, and the checks that turn silent nonsense into one clear sentence.
+
+Each check stands for a fault that trains without an error and learns nothing: a tokenizer that drops words
+(transformers picks its class by the model's config: a Qwen2 config beside a word tokenizer encodes text to nothing),
+weights missing from the file and drawn at random, ids beyond the embedding, no end token. Weights are safetensors
+only; a model's own Python code runs only when asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from tokenizers import Tokenizer
+from torch import nn
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
+from transformers.utils import logging as transformers_logging
+
+from grpo_agents.hub import find_folder, one_line
+from grpo_agents.traits import embedding_rows, text_config
+from grpo_gym.errors import ModelError
+
+_log = logging.getLogger(__name__)
+_auto_model: Any = AutoModelForCausalLM  # with output_loading_info it returns a pair, which its annotation leaves out
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError, SafetensorError)
+_SAMPLES = (
+    "What is 12 + 3 * 4? Answer with a number.",
+    "Anna says: Ben is a knave. Who is a knight?",
+    "def f(x):\n    return x + 1",
+    "Größe, naïve: 日本",
+)
+
+
+def load(
+    name: str | Path, *, device: str = "auto", dtype: torch.dtype | None = None, trust_remote_code: bool = False
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a causal language model and its tokenizer.
+
+    Args:
+        name: A folder, or a hub id.
+        device: A torch device, or "auto": CUDA where there is one, else the CPU.
+        dtype: Type of the weights; None takes float32 on the CPU and bfloat16 elsewhere.
+        trust_remote_code: Whether the model's own Python files may run.
+
+    Raises:
+        ModelError: Anything that keeps the model from being found, read or used.
+    """
+    folder = find_folder(name, trust_remote_code=trust_remote_code)
+    place = find_device(device)
+    kind = dtype or (torch.float32 if place.type == "cpu" else torch.bfloat16)
+    tokenizer = load_tokenizer(folder, trust_remote_code=trust_remote_code)
+    model = load_model(folder, kind, trust_remote_code=trust_remote_code)
+    nn.Module.to(model, place)
+    return model, tokenizer
+
+
+def find_device(name: str) -> torch.device:
+    """Return the torch device called `name`; "auto" is CUDA where there is one, else the CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.zeros(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"device '{name}' cannot be used ({one_line(error)}): try 'auto' or 'cpu'") from error
+
+
+def load_model(folder: Path, dtype: torch.dtype, *, trust_remote_code: bool = False) -> PreTrainedModel:
+    """Load the weights of a folder; every weight must be in its files."""
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"'{folder}' is no model folder: it has no config.json")
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"'{folder}' has no *.safetensors weights: save the model with save_pretrained first")
+    try:
+        with no_progress_bars():
+            model, report = _auto_model.from_pretrained(
+                folder,
+                dtype=dtype,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=trust_remote_code,
+                output_loading_info=True,
+            )
+    except _UNREADABLE as error:
+        raise ModelError(f"the model in '{folder}' cannot be loaded: {one_line(error)}") from error
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"the files in '{folder}' lack {len(missing)} weights of the model (first: {missing[0]}), "
+            "which would be random: the checkpoint is incomplete or belongs to another architecture"
+        )
+    loaded: PreTrainedModel = model
+    return loaded
+
+
+def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a folder, and see that it encodes as its tokenizer.json says.
+
+    Where transformers' choice of class does not, the plain class that reads that file is taken.
+    """
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust_remote_code
+        )
+        expected = _encodings_in_file(folder / "tokenizer.json")
+        if expected and _encodings(tokenizer, expected) != expected:
+            plain = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+            _log.warning("%s disagrees with tokenizer.json in '%s': read plainly", type(tokenizer).__name__, folder)
+            tokenizer = plain
+    except _UNREADABLE as error:
+        raise ModelError(f"the tokenizer in '{folder}' cannot be loaded: {one_line(error)}") from error
+    if expected and _encodings(tokenizer, expected) != expected:
+        raise ModelError(f"the tokenizer in '{folder}' encodes otherwise than its tokenizer.json: save it again")
+    if not any(_encodings(tokenizer, expected or _SAMPLES).values()):
+        raise ModelError(f"the tokenizer in '{folder}' encodes every sample text to nothing: its files do not fit")
+    return tokenizer
+
+
+def _encodings(tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]) -> dict[str, list[int]]:
+    return {text: _ids_or_none(lambda t: tokenizer(t, add_special_tokens=False)["input_ids"], text) for text in texts}
+
+
+def _encodings_in_file(path: Path) -> dict[str, list[int]]:
+    """Return what a tokenizer.json makes of sample texts and of its own words; nothing without such a file."""
+    if not path.is_file():
+        return {}
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises bare Exception
+        raise ModelError(f"'{path}' is no tokenizer file: {one_line(error)}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    vocabulary = tokenizer.get_vocab()
+    words = " ".join(sorted(vocabulary.keys() - special, key=vocabulary.__getitem__)[:200])
+    return {
+        text: _ids_or_none(lambda t: tokenizer.encode(t, add_special_tokens=False).ids, text)
+        for text in (*_SAMPLES, words)
+    }
+
+
+def _ids_or_none(encode: Callable[[str], list[int]], text: str) -> list[int]:
+    """Return the ids of a text, none where the tokenizer refuses it."""
+    try:
+        return encode(text)
+    except Exception:  # a word list without an unknown token raises bare Exception
+        return []
+
+
+def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise ModelError when the tokenizer has an id that the model cannot read."""
+    largest = max(tokenizer.get_vocab().values())
+    if largest >= embedding_rows(model):
+        raise ModelError(
+            f"the tokenizer's ids go up to {largest}, but the model's embedding has {embedding_rows(model)} rows: "
+            "the two do not belong together, or the model needs resize_token_embeddings"
+        )
+
+
+def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Return every id that ends an answer: those of config, generation config and tokenizer together.
+
+    Raises:
+        ModelError: There is none, so that every answer would run to its limit.
+    """
+    sources = (text_config(model), model.config, model.generation_config, tokenizer)
+    found: set[int] = set()
+    for source in sources:
+        value = getattr(source, "eos_token_id", None)
+        found.update(value if isinstance(value, list | tuple) else [] if value is None else [value])
+    usable = frozenset(token for token in found if 0 <= token < embedding_rows(model))
+    if not usable:
+        raise ModelError(
+            "no end token: neither the model's configs nor its tokenizer name one that the model can draw; "
+            "set tokenizer.eos_token to the token that ends an answer"
+        )
+    return usable
+
+
+def padding_id(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, eos_ids: frozenset[int]) -> int:
+    """Return an id to fill padding with: the tokenizer's or the model's, else an end token."""
+    for value in (tokenizer.pad_token_id, getattr(text_config(model), "pad_token_id", None)):
+        if isinstance(value, int) and 0 <= value < embedding_rows(model):
+            return value
+    return min(eos_ids)
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Keep transformers' bars off the terminal while a small model is read or written."""
+    bars: Any = transformers_logging  # its functions carry no annotations
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()

@@ -1,0 +1,142 @@
+"""From messages to token ids, once per message: what was sampled is never turned into text and back.
+
+    raw     [BOS] contents joined by newlines, newline | answer ... | newline, reply, newline | answer ...
+    chat    the tokenizer's template, generation prompt | answer ... | the template's next part | answer ...
+
+In a raw prompt a newline parts the question from the answer, so a policy trained on "question, newline, answer" reads
+what it knows. A chat reply is what the template puts behind the answer, up to the next generation prompt. That equals
+rendering the whole conversation anew only if the template leaves earlier turns alone. One that rewrites them (counts
+turns, drops earlier reasoning) is said once in the log as a warning, and the tokens stay as they were sampled: the
+policy is trained on what it read, not on what a template would have made of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from jinja2.exceptions import TemplateError
+from transformers import PreTrainedTokenizerBase
+
+from grpo_gym.errors import InvalidValueError, ModelError
+
+Message = Mapping[str, str]  # {"role": ..., "content": ...}
+PromptStyle = Literal["auto", "chat", "raw"]
+_log = logging.getLogger(__name__)
+_ANSWERS = ("Q7answer", "<think>\nQ7reason\n</think>\nQ7answer")  # stand for what a policy may have written
+
+
+class Prompting:
+    """Renders the messages of an episode for one tokenizer.
+
+    Args:
+        tokenizer: The policy's tokenizer.
+        eos_ids: Every id that ends an answer.
+        prompt_style: "auto" takes the chat template if the tokenizer has one, else raw.
+        system_prompt: Put before the first message: as a system message, or as the first line of a raw prompt.
+
+    Attributes:
+        style: "chat" or "raw".
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        eos_ids: frozenset[int],
+        prompt_style: PromptStyle = "auto",
+        system_prompt: str | None = None,
+    ) -> None:
+        if prompt_style not in ("auto", "chat", "raw"):
+            raise InvalidValueError(f"prompt_style must be 'auto', 'chat' or 'raw', not {prompt_style!r}")
+        if prompt_style == "chat" and not tokenizer.chat_template:
+            raise ModelError("prompt_style 'chat' needs a tokenizer with a chat template: take 'raw' or 'auto'")
+        self.tokenizer = tokenizer
+        self.eos_ids = eos_ids
+        self.system_prompt = system_prompt
+        self.style: Literal["chat", "raw"] = "raw" if prompt_style == "raw" or not tokenizer.chat_template else "chat"
+        self._checked = False
+
+    @property
+    def template_hash(self) -> str | None:
+        """First 12 hex digits of the chat template's sha256, or None for raw prompts; for a run's record."""
+        if self.style == "raw":
+            return None
+        return hashlib.sha256(str(self.tokenizer.chat_template).encode()).hexdigest()[:12]
+
+    def render(self, messages: Sequence[Message]) -> list[int]:
+        """Return the token ids that the policy reads before its first answer.
+
+        Raises:
+            ModelError: The template refuses the messages, or the text becomes no tokens.
+        """
+        if self.system_prompt is not None:
+            messages = [{"role": "system", "content": self.system_prompt}, *messages]
+        if self.style == "chat":
+            return self._encode(self._template(messages))
+        ids = self._encode("".join(message["content"] + "\n" for message in messages))
+        bos = self.tokenizer.bos_token_id
+        return ids if bos is None or ids[0] == bos else [bos, *ids]
+
+    def render_reply(self, text: str, *, ended: bool = True) -> list[int]:
+        """Return the token ids to append behind a sampled answer: a later observation, and what asks for an answer.
+
+        Args:
+            text: What the environment says; a user message in a chat.
+            ended: Whether the answer has its end token; one that was cut is closed by the template's.
+
+        Raises:
+            ModelError: The template leaves no trace of an earlier answer, so nothing can be put behind it.
+        """
+        if self.style == "raw":
+            return self._encode("\n" + text + "\n")
+        self._check_stable()
+        conversation = [_user("."), _assistant(_ANSWERS[0]), _user(text)]
+        _, _, behind = self._template(conversation).partition(_ANSWERS[0])
+        if not behind:
+            raise ModelError("the chat template drops earlier answers, so it cannot hold a second turn: use 'raw'")
+        ids = self._encode(behind)
+        return ids[1:] if ended and ids[0] in self.eos_ids else ids
+
+    def _check_stable(self) -> None:
+        """Warn once when a longer conversation does not begin with the shorter one, with or without reasoning."""
+        if self._checked:
+            return
+        self._checked = True
+        for answer in _ANSWERS:
+            messages = [_user(".")]
+            for _ in range(2):
+                start = self._template(messages) + answer
+                messages += [_assistant(answer), _user(".")]
+                if not self._template(messages).startswith(start):
+                    _log.warning("the chat template rewrites earlier turns; they stay as they were sampled")
+                    return
+
+    def _template(self, messages: Sequence[Message]) -> str:
+        """Return the conversation as text, with the prompt for the next answer."""
+        try:
+            text = self.tokenizer.apply_chat_template(
+                [dict(message) for message in messages], tokenize=False, add_generation_prompt=True
+            )
+        except TemplateError as error:
+            roles = ", ".join(message["role"] for message in messages)
+            raise ModelError(f"the chat template refuses messages of {roles}: {error}") from error
+        return str(text)
+
+    def _encode(self, text: str) -> list[int]:
+        try:
+            ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        except Exception as error:  # the Rust library raises bare Exception
+            raise ModelError(f"the tokenizer cannot encode {text[:60]!r}: {error}") from error
+        if not ids:
+            raise ModelError(f"the tokenizer makes no tokens of {text[:60]!r}: it does not know this text")
+        return ids
+
+
+def _user(content: str) -> Message:
+    return {"role": "user", "content": content}
+
+
+def _assistant(content: str) -> Message:
+    return {"role": "assistant", "content": content}

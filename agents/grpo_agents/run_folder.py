@@ -1,0 +1,127 @@
+"""A run is a folder:
+
+    config.yaml          what was asked for, and how the policy reads (template hash)
+    metrics.jsonl        one line per step
+    completions.jsonl    every completion with prompt, reward and reason
+    checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json
+    before.json          test scores of the starting policy
+    curves.png           reward, validation score and length over steps
+    summary.json         the figures at the end
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grpo_agents.atomic import new_folder
+from grpo_agents.files import finite, write_json, write_text
+from grpo_agents.policy import Policy
+from grpo_gym.errors import CheckpointError
+
+STATE = "state.json"
+OPTIMIZER = "optimizer.pt"
+
+
+class RunFolder:
+    """Reads and writes one run's folder."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+
+    def create(self, config: dict[str, Any]) -> None:
+        """Make the folder and write the config. Raises CheckpointError when a run already lives there."""
+        self.check_free()
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        self.write_config(config)
+
+    def check_free(self) -> None:
+        """Raise CheckpointError when a run already lives in the folder."""
+        if (self.path / "config.yaml").exists():
+            raise CheckpointError(f"{self.path} already holds a run: choose another folder, or resume it with --resume")
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Write config.yaml."""
+        import yaml
+
+        write_text(self.path / "config.yaml", yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+
+    def read_config(self) -> dict[str, Any]:
+        """Return config.yaml. Raises CheckpointError when the folder holds no run."""
+        import yaml
+
+        try:
+            record = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CheckpointError(f"{self.path} is not a run folder: config.yaml cannot be read") from error
+        if not isinstance(record, dict):
+            raise CheckpointError(f"{self.path / 'config.yaml'} is damaged")
+        return record
+
+    def append(self, name: str, records: Sequence[dict[str, Any]]) -> None:
+        """Add JSON lines to a log in one write."""
+        text = "".join(json.dumps(finite(record), ensure_ascii=True) + "\n" for record in records)
+        with (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the records of a log; a last line that a kill cut short is left out."""
+        path = self.path / name
+        if not path.exists():
+            return
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+    def forget_after(self, step: int) -> None:
+        """Drop log lines of steps after `step`: a resumed run plays them again."""
+        for name in ("metrics.jsonl", "completions.jsonl"):
+            if (self.path / name).exists():
+                kept = [json.dumps(record) + "\n" for record in self.read(name) if record["step"] <= step]
+                write_text(self.path / name, "".join(kept))
+
+    def save(
+        self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]
+    ) -> Path:
+        """Write a checkpoint; it takes its name only when it is whole."""
+        path = self.checkpoints / f"step-{step:06d}"
+        with new_folder(path) as folder:
+            policy.save(folder)
+            torch.save(optimizer.state_dict(), folder / OPTIMIZER)
+            write_json(folder / STATE, {"step": step, **state})
+        return path
+
+    def steps(self) -> list[int]:
+        """Return the steps that have a whole checkpoint, ascending."""
+        return sorted(int(p.name.removeprefix("step-")) for p in self.checkpoints.glob("step-*") if (p / STATE).exists())
+
+    def checkpoint(self, step: int | None = None) -> Path:
+        """Return a checkpoint's folder, the newest by default. Raises CheckpointError when there is none."""
+        steps = self.steps()
+        if not steps or (step is not None and step not in steps):
+            wanted = "no checkpoint" if step is None else f"no checkpoint of step {step}"
+            raise CheckpointError(f"{self.path} has {wanted}" + (f"; there are {steps}" if steps else ""))
+        return self.checkpoints / f"step-{steps[-1] if step is None else step:06d}"
+
+    def load_state(self, path: Path, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+        """Load a checkpoint's optimiser state and return its other state."""
+        try:
+            optimizer.load_state_dict(torch.load(path / OPTIMIZER, weights_only=True))
+            state: dict[str, Any] = json.loads((path / STATE).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RuntimeError) as error:
+            raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
+        return state
+
+    def prune(self, keep_last: int, best: int | None) -> None:
+        """Remove old checkpoints; the newest `keep_last` and the best stay."""
+        steps = self.steps()
+        for step in steps[:-keep_last]:
+            if step != best:
+                shutil.rmtree(self.checkpoints / f"step-{step:06d}", ignore_errors=True)

@@ -1,0 +1,209 @@
+"""The main job, start to end: load, test, train, test again, and leave a run folder that says what happened."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import grpo_gym
+from grpo_agents.config import EMBEDDED, TrainConfig, from_dict, to_dict
+from grpo_agents.curves import draw_curves
+from grpo_agents.embedded import FOLDER
+from grpo_agents.environments import EnvChoice, distinct_seeds
+from grpo_agents.evaluate import Score, evaluate
+from grpo_agents.files import write_json
+from grpo_agents.grpo import GRPO, Metrics, env_args, frozen_copy
+from grpo_agents.policy import Policy
+from grpo_agents.run_folder import RunFolder
+from grpo_gym.errors import CheckpointError, ModelError
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is about to run.
+
+    Attributes:
+        config: What was asked for.
+        policy: What `describe` says of the policy.
+        folder: The run folder.
+        step: Steps already done; above 0 in a resumed run.
+    """
+
+    config: TrainConfig
+    policy: dict[str, Any]
+    folder: Path
+    step: int
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Where progress goes; the command line prints it, tests ignore it.
+
+    Attributes:
+        begin: Called once with what is about to run.
+        phase: Called with a line when something that takes time begins.
+        step: Called with each step's metrics.
+        stop: Called from the signal handler when Ctrl-C asks the run to end after its step.
+    """
+
+    begin: Callable[[Start], None] = lambda start: None
+    phase: Callable[[str], None] = lambda text: None
+    step: Callable[[Metrics], None] = lambda metrics: None
+    stop: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to.
+
+    Attributes:
+        folder: The run folder.
+        finished: False when Ctrl-C ended it early; it can be resumed.
+        summary: What summary.json holds; empty for a run that has not finished.
+        example: One test problem with its answers before and after.
+    """
+
+    folder: Path
+    finished: bool
+    summary: dict[str, Any]
+    example: dict[str, Any]
+
+
+def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
+    """Run a config from the start. Raises CheckpointError when its folder already holds a run."""
+    folder = RunFolder(config.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
+    folder.check_free()
+    EnvChoice(config.env, env_args(config)).vector(config.group_size, config.group_size).close()  # a typo costs no folder
+    policy = load_policy(config)
+    folder.create(to_dict(config) | {"policy": describe(policy)})
+    return _run(config, policy, folder, reporter or Reporter(), resumed=False)
+
+
+def resume(path: str | Path, reporter: Reporter | None = None) -> Result:
+    """Continue a run from its newest checkpoint, or from its start when it has none yet."""
+    folder = RunFolder(path)
+    record = folder.read_config()
+    record.pop("policy", None)
+    config = from_dict(TrainConfig, record)
+    if not folder.steps():
+        folder.forget_after(0)
+        return _run(config, load_policy(config), folder, reporter or Reporter(), resumed=False)
+    policy = load_policy(config, folder.checkpoint())
+    return _run(config, policy, folder, reporter or Reporter(), resumed=True)
+
+
+def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
+    """Return the policy that a config names, or the one in `source` read in the same way."""
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    if source is None and config.model == EMBEDDED and not (FOLDER / "config.json").exists():
+        raise ModelError(f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model")
+    named = FOLDER if config.model == EMBEDDED else config.model
+    return Policy.load(
+        source or named,
+        device=config.device,
+        prompt_style=config.prompt_style,
+        system_prompt=config.system_prompt or None,
+    )
+
+
+def describe(policy: Policy) -> dict[str, Any]:
+    """Return how the policy reads and where it runs: what a later evaluation must repeat."""
+    return {
+        "parameters": sum(p.numel() for p in policy.model.parameters()),
+        "device": str(policy.device),
+        "dtype": str(policy.model.dtype).removeprefix("torch."),
+        "threads": torch.get_num_threads(),
+        "prompt_style": policy.prompting.style,
+        "template_hash": policy.prompting.template_hash,
+        "system_prompt": policy.prompting.system_prompt,
+        "torch": str(torch.__version__),
+    }
+
+
+def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Reporter, resumed: bool) -> Result:
+    before = _read_before(folder)
+    if resumed and before is None:
+        raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
+    torch.manual_seed(config.seed)
+    choice = EnvChoice(config.env, env_args(config))
+    agent = GRPO(policy, config=config, folder=folder, on_step=reporter.step, on_stop=reporter.stop)
+    if resumed:
+        agent.resume()
+        if agent.reference is not None:
+            agent.reference = frozen_copy(load_policy(config))
+    reporter.begin(Start(config, describe(policy), folder.path, agent.step))
+    test_seeds = distinct_seeds(choice, "test", config.seed, config.evaluation.test_problems)
+    if before is None:
+        reporter.phase(f"testing the start on {len(test_seeds)} problems of {config.env}")
+        before = _test(policy, choice, test_seeds, config)
+        write_json(folder.path / "before.json", before)
+    reporter.phase(f"training for {config.steps - agent.step} steps of {config.prompts} x {config.group_size} completions")
+    finished = agent.learn()
+    if not finished:
+        return Result(folder.path, False, {}, {})
+    reporter.phase("testing the result on the same problems")
+    after = _test(policy, choice, test_seeds, config)
+    metrics = list(folder.read("metrics.jsonl"))
+    draw_curves(metrics, before, after, folder.path / "curves.png")
+    summary = {
+        "seed": config.seed,
+        "seconds": round(before["seconds"] + after["seconds"] + sum(map(_seconds, metrics)), 1),
+        "completions": sum(int(record["rows"]) for record in metrics),
+        "steps": agent.step,
+        "env": config.env,
+        "model": config.model,
+        "held_out": {
+            "n": before["n"],
+            "content_checked": choice.ours,
+            "before": {key: before[key] for key in ("pass@1", "low", "high", "greedy", "length")},
+            "after": {key: after[key] for key in ("pass@1", "low", "high", "greedy", "length")},
+        },
+        "by_task": {"before": before["by_task"], "after": after["by_task"]},
+        "version": grpo_gym.__version__,
+    }
+    write_json(folder.path / "summary.json", summary)
+    return Result(folder.path, True, summary, _example(before["answers"], after["answers"]))
+
+
+def _test(policy: Policy, choice: EnvChoice, seeds: list[int], config: TrainConfig) -> dict[str, Any]:
+    """Return sampled and greedy test scores, and the sampled answers."""
+    began = time.perf_counter()
+    sampled = evaluate(policy, choice, "test", seeds, config.sampling, seed=config.seed)
+    greedy = evaluate(policy, choice, "test", seeds, config.sampling, greedy=True, seed=config.seed)
+    figures = sampled.to_json()
+    figures["greedy"] = greedy.pass_at_1
+    figures["greedy_interval"] = list(greedy.interval)
+    figures["answers"] = _answers(sampled)
+    figures["seconds"] = time.perf_counter() - began
+    return figures
+
+
+def _seconds(record: dict[str, Any]) -> float:
+    """Return a step's wall seconds, so that a resumed run counts what it spent before."""
+    return float(sum(value for key, value in record.items() if key.startswith("seconds/")))
+
+
+def _answers(score: Score, most: int = 64) -> list[dict[str, Any]]:
+    return [{"prompt": e.prompt, "texts": e.texts, "reward": e.reward} for e in score.episodes[:most]]
+
+
+def _example(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a problem that went from wrong to right, or simply the first one."""
+    pairs = list(zip(before, after, strict=True))
+    chosen = next((pair for pair in pairs if pair[0]["reward"] < 1.0 <= pair[1]["reward"]), pairs[0])
+    return {"prompt": chosen[0]["prompt"], "before": chosen[0], "after": chosen[1]}
+
+
+def _read_before(folder: RunFolder) -> dict[str, Any] | None:
+    path = folder.path / "before.json"
+    if not path.exists():
+        return None
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record

@@ -1,0 +1,86 @@
+"""The front door: find the command, import only what it needs, and turn errors into one line and an exit code.
+
+Exit codes: 0 done, 2 a mistake in what was asked, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from grpo_gym import __version__
+from grpo_gym.errors import GrpoGymError, UnknownNameError
+from grpo_gym.printing import visible
+
+COMMANDS = {
+    "train": "train a policy with GRPO, tested before and after",
+    "sft": "warm-start a policy on an environment's worked solutions",
+    "eval": "score a run or a policy on held-out problems",
+    "play": "answer problems yourself",
+    "list": "show the environments",
+    "sample": "print problems of an environment",
+}
+
+HELP = f"""usage: grpo-gym COMMAND [options]
+
+Text environments with verifiable rewards, and GRPO to train language models on them.
+
+commands:
+{chr(10).join(f"  {name:<8} {what}" for name, what in COMMANDS.items())}
+
+options:
+  -h, --help   show this message; after a command: its options
+  --version    show the version
+  --debug      show the traceback of an error (or set GRPO_GYM_DEBUG=1)
+
+start here:
+  grpo-gym play grpo/Math-v0
+  grpo-gym train
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        argv: The words after the program's name; None takes the process's own.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words or os.environ.get("GRPO_GYM_DEBUG", "") not in ("", "0")
+    words = [word for word in words if word != "--debug"]
+    try:
+        return _dispatch(words)
+    except (GrpoGymError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            return _reader_gone()
+        if debug:
+            raise
+        sys.stderr.write(f"error: {visible(' '.join(str(error).split()))}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        return 130
+    except SystemExit as stop:  # tyro's way to end after --help (0) and after a mistake (2)
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        sys.stdout.write(HELP)
+        return 0
+    if words[0] == "--version":
+        sys.stdout.write(f"grpo-gym {__version__}\n")
+        return 0
+    command, *arguments = words
+    if command not in COMMANDS:
+        raise UnknownNameError("command", command, COMMANDS)
+    run: Callable[[list[str]], int] = importlib.import_module(f"grpo_gym.cli.{command}").run
+    return run(arguments)
+
+
+def _reader_gone() -> int:
+    """End quietly when the reader of a pipe (`| head`) has left; Python would complain again when it flushes."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

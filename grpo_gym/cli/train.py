@@ -1,0 +1,108 @@
+"""`grpo-gym train`: GRPO from the command line. All of TrainConfig is an option; a YAML file may give the rest.
+
+What is certain to fail (an environment or model that is not there) is found before the learning libraries are imported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from grpo_agents.config import EMBEDDED, TrainConfig, read_yaml
+from grpo_gym.cli.environments import find
+from grpo_gym.cli.live import Live, resume_line, stopping
+from grpo_gym.cli.options import key_values, need_agents, parse
+from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
+from grpo_gym.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from grpo_agents.train import Reporter, Result
+
+
+@dataclass(frozen=True)
+class Options:
+    """Train a policy with GRPO. It is tested on held-out problems before and after, and leaves a run folder."""
+
+    run: Annotated[TrainConfig, tyro.conf.arg(name="")] = field(default_factory=TrainConfig)
+    config: str = ""
+    """YAML file with any of these options; the command line overrides it."""
+    resume: str = ""
+    """Run folder to continue, with the options it began with."""
+    env_args: tuple[str, ...] = ()
+    """KEY=VALUE ...: further keyword arguments of `gym.make`."""
+
+
+def run(arguments: list[str]) -> int:
+    """Start or resume a run."""
+    options = parse(Options, "train", arguments, Options(run=_from_file(arguments)))
+    if options.resume:
+        return _resume(Path(options.resume), arguments)
+    args = {**options.run.env_args, **key_values(options.env_args, "--env-args")}
+    folder = Path(options.run.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
+    config = dataclasses.replace(options.run, env_args=args, out=str(folder))
+    check(config.env, config.model, "train")
+    from grpo_agents.train import train
+
+    return _watched(folder, lambda reporter: train(config, reporter))
+
+
+def check(env: str, model: str, command: str) -> None:
+    """Raise what is wrong with environment or model, in the order of what is quickest to see."""
+    find(env)
+    need_agents(command)
+    if model == EMBEDDED:
+        return
+    from grpo_agents.hub import find_folder
+
+    find_folder(model)
+
+
+def _from_file(arguments: list[str]) -> TrainConfig:
+    """Return the config that --config names, read before the other options so that they can override it."""
+    path = ""
+    for place, word in enumerate(arguments):
+        if word == "--config":
+            path = "".join(arguments[place + 1 : place + 2])
+        elif word.startswith("--config="):
+            path = word.removeprefix("--config=")
+    return read_yaml(TrainConfig, path) if path else TrainConfig()
+
+
+def _resume(folder: Path, arguments: list[str]) -> int:
+    others = [word for word in arguments if word.startswith("-") and not word.startswith("--resume")]
+    if others:
+        raise InvalidValueError(f"--resume continues a run with the options it began with: leave out {others[0]}")
+    need_agents("train")
+    from grpo_agents.run_folder import RunFolder
+    from grpo_agents.train import resume
+
+    find(str(RunFolder(folder).read_config().get("env", "")))
+    return _watched(folder, lambda reporter: resume(folder, reporter))
+
+
+def _watched(folder: Path, job: Callable[[Reporter], Result]) -> int:
+    """Run a job with its progress on the screen, and tell its end: finished, or stopped and how to go on."""
+    from grpo_agents.train import Reporter
+
+    live = Live()
+    reporter = Reporter(begin=live.begin, phase=live.phase, step=live.step, stop=stopping(folder))
+    screen = terminal()
+    try:
+        with warnings_on_stderr():
+            result = job(reporter)
+    except KeyboardInterrupt:
+        screen.print(plain(f"stopped at once; the last checkpoint is whole\nto resume: {resume_line(folder)}"))
+        return 130
+    if not result.finished:
+        screen.print(plain(f"stopped; to resume: {resume_line(folder)}"))
+        return 130
+    from grpo_gym.cli.report import print_result
+
+    print_result(result)
+    return 0
