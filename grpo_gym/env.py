@@ -13,7 +13,7 @@ from grpo_gym.printing import visible
 from grpo_gym.reward import PlainReward, Reward, as_reward
 from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
-from grpo_gym.stream import Drawn, ProblemStream, TierChoice
+from grpo_gym.stream import Drawn, ProblemStream, TierChoice, chosen_index
 from grpo_gym.task import Task
 
 
@@ -78,7 +78,7 @@ class TextEnv(gymnasium.Env[str, str]):
             self._seed, self._index = seed, -1
         if self._seed is None:
             self._seed = int(self.np_random.integers(2**31))
-        index = self._index + 1 if options.get("index") is None else int(options["index"])
+        index = chosen_index(options, self._index + 1)
         drawn = self.stream.at(self._seed, index, options)
         self._index = index
         self._drawn = drawn

@@ -97,7 +97,8 @@ def reset_info(drawn: Drawn, expose_answer: bool) -> dict[str, Any]:
 
 def step_info(episode: Episode, verdict: Verdict | None) -> dict[str, Any]:
     """Return a fresh info for a step: reason, feedback, float components, abstention. No times, nothing shared."""
-    verdict = verdict or Verdict(0.0, Reason.NO_ANSWER)
+    if verdict is None:
+        verdict = Verdict(0.0, Reason.NO_ANSWER)
     components = {name: float(value) for name, value in verdict.components.items()}
     return {
         "task": episode.problem.task,

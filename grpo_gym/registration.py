@@ -1,7 +1,8 @@
 """From names to environments: a light index of tasks by string, plugins that fill it, and the two entry points.
 
 Nothing here imports a task until it is made. Installed packages add theirs through the entry point group
-`grpo_gym.plugins` (`name = "module:function"`); the function calls `register_task` and `register_family`.
+`grpo_gym.plugins` (`name = "module:function"`); the function calls `register_task` and `register_family`. Its module
+imports grpo_gym inside the function: `import grpo_gym` runs it, also while that very module is being imported.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _loaded: dict[str, Task] = {}
 
 
 def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", version: int = 0) -> str:
-    """Register a task under a name and return its environment id.
+    """Register a task under a name and return its environment id. Doing it again changes nothing and warns of nothing.
 
     Args:
         name: Task name, "math.mini_sudoku".
@@ -52,19 +53,23 @@ def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", vers
         InvalidValueError: The Task has another name, namespace or version.
     """
     full_name = f"{namespace}/{name}"
-    _loaded.pop(full_name, None)
+    new = _Entry("the Task given" if isinstance(entry, Task) else entry, version)
     if isinstance(entry, Task):
-        _loaded[full_name] = _checked(entry, full_name, _Entry("the Task given", version))
-        entry = "the Task given"
-    _tasks[full_name] = _Entry(entry, version)
-    return _register(env_id(name, namespace, version), full_name)
+        _loaded[full_name] = _checked(entry, full_name, new)
+    else:
+        _loaded.pop(full_name, None)
+    known, _tasks[full_name] = _tasks.get(full_name), new
+    identifier = env_id(name, namespace, version)
+    return identifier if known == new else _register(identifier, full_name)
 
 
 def register_family(name: str, tasks: Sequence[str], *, namespace: str = "grpo", version: int = 0) -> str:
     """Register a mixture of tasks under a family name ("math" -> "grpo/Math-v0") and return its environment id."""
     full_name = f"{namespace}/{name}"
-    _families[full_name] = tuple(f"{namespace}/{task}" for task in tasks)
-    return _register(env_id(name, namespace, version), full_name)
+    new = tuple(f"{namespace}/{task}" for task in tasks)
+    known, _families[full_name] = _families.get(full_name), new
+    identifier = env_id(name, namespace, version)
+    return identifier if known == new else _register(identifier, full_name)
 
 
 def registered_ids() -> list[str]:
@@ -111,9 +116,11 @@ def load_plugins() -> None:
             register: Callable[[], None] = entry.load()
             register()
         except Exception as error:
+            circular = "partially initialized" in str(error)
+            hint = "; import grpo_gym inside the function, not at the top of its module" if circular else ""
             warnings.warn(
                 f"the grpo-gym plugin {entry.name!r} ({entry.value}) failed and is left out: "
-                f"{type(error).__name__}: {error}",
+                f"{type(error).__name__}: {error}{hint}",
                 stacklevel=2,
             )
 

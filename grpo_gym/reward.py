@@ -86,8 +86,10 @@ class FunctionReward(Reward):
         if value is None:
             return Verdict.abstain(f"{_name(self.function)} returned None")
         try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError("a text that reads as a number is a mistake all the same")
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValueError(f"{_name(self.function)} returned {value!r:.80}, not a number") from None
         if not math.isfinite(number):
             raise InvalidValueError(f"{_name(self.function)} returned {number}: a reward is a finite number or None")

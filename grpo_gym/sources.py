@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from grpo_gym.errors import GeneratorError, GrpoGymError
 from grpo_gym.problem import Problem, Split, content_digest, split_of
@@ -56,6 +58,13 @@ class Procedural:
     def __init__(self, generate: Generator) -> None:
         self.generate = generate
 
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        """Pickle and copy by reference where `@task` has put a Task in its generator's place: else neither is found."""
+        module, name = getattr(self.generate, "__module__", ""), getattr(self.generate, "__qualname__", "")
+        if getattr(getattr(sys.modules.get(module), name, None), "source", None) is self:
+            return _source_at, (module, name)
+        return super().__reduce_ex__(protocol)
+
     def problem(self, key: Key) -> Problem:
         """Return the problem at `key`. Raises GeneratorError when the generator fails or the split stays empty."""
         rng = Rng(key.task, key.version, key.tier, key.split, key.seed, key.index)
@@ -73,6 +82,12 @@ class Procedural:
         raise GeneratorError(
             f"no {key.split} problem in {MAX_REDRAWS} draws at {key}: the tier has too little distinct content"
         )
+
+
+def _source_at(module: str, name: str) -> Procedural:
+    source = getattr(importlib.import_module(module), name).source
+    assert isinstance(source, Procedural)
+    return source
 
 
 def labelled(problem: Problem, key: Key) -> Problem:

@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 from gymnasium.spaces.utils import flatdim, flatten, flatten_space
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
 from grpo_gym.errors import InvalidValueError
 
@@ -73,10 +73,6 @@ def _create_empty_array(space: TextSpace, n: int = 1, fn: Any = None) -> tuple[s
     return ("",) * n
 
 
-def _iterate(space: TextSpace, items: Any) -> Any:
-    return iter(items)
-
-
 def _refuse(*_: Any, **__: Any) -> Any:
     raise InvalidValueError(
         "a text cannot be flattened into numbers; wrappers that need arrays (FlattenObservation, FrameStack, ...) "
@@ -88,10 +84,11 @@ _OPERATIONS: tuple[tuple[Any, Callable[..., Any]], ...] = (
     (batch_space, _batch_space),
     (concatenate, _concatenate),
     (create_empty_array, _create_empty_array),
-    (iterate, _iterate),
     (flatdim, _refuse),
     (flatten, _refuse),
     (flatten_space, _refuse),
 )
+# `iterate` stays unregistered: Gymnasium then iterates over the texts of a batch; with one of ours it would zip over
+# their characters.
 for _operation, _implementation in _OPERATIONS:
     _operation.register(TextSpace, _implementation)

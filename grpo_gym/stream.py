@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +90,16 @@ class ProblemStream:
         problem = record if isinstance(record, Problem) else Problem.from_json(record)
         name = problem.task or next(iter(self.tasks))
         return Drawn(self.tasks[self._known(name)], problem)
+
+
+def chosen_index(options: Mapping[str, Any], following: int) -> int:
+    """Return the index that the reset options ask for, else the one that follows. Raises InvalidValueError."""
+    index = options.get("index")
+    if index is None:
+        return following
+    if isinstance(index, bool) or not isinstance(index, numbers.Integral) or index < 0:
+        raise InvalidValueError(f"index is {index!r}: give a whole number, 0 or more")
+    return int(index)
 
 
 def tiers_of(tier: TierChoice) -> range:

@@ -23,6 +23,9 @@ from grpo_gym.verdict import Verdict
 
 TIERS = range(6)
 
+_WORDS = "[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*"
+"""Words that each begin with a letter: else two names would share an id ("a_1" and "a1" are both "A1")."""
+
 Transcript = Sequence[tuple[str, str]]
 """An episode so far as (role, text) pairs; role is "environment" or "policy"."""
 
@@ -54,6 +57,10 @@ class Dialogue(Protocol):
         """Judge the episode when the turns are used up."""
 
 
+def _plain_answer(problem: Problem) -> str:
+    return str(problem.reference)
+
+
 @dataclass(frozen=True)
 class Task:
     """Everything an environment needs to know about one kind of problem.
@@ -81,7 +88,7 @@ class Task:
     answer_format: str = ""
     tiers: tuple[int, ...] = ()
     default_tiers: tuple[int, ...] = ()
-    answer: Callable[[Problem], str] = lambda problem: str(problem.reference)
+    answer: Callable[[Problem], str] = _plain_answer
     oracle: Oracle | None = None
     dialogue: Callable[[Problem], Dialogue] | None = None
     max_turns: int = 1
@@ -91,7 +98,7 @@ class Task:
     namespace: str = "grpo"
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", self.name):
+        if not re.fullmatch(rf"{_WORDS}(\.{_WORDS})+", self.name):
             raise InvalidValueError(f"task name {self.name!r}: use family.task in lower case, e.g. 'math.mini_sudoku'")
         if not self.tiers:
             object.__setattr__(self, "tiers", tuple(getattr(self.source, "tiers", TIERS)))

@@ -20,7 +20,7 @@ from grpo_gym.infos import batch_infos
 from grpo_gym.reward import PlainReward, Reward, as_reward
 from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
-from grpo_gym.stream import Drawn, ProblemStream, TierChoice
+from grpo_gym.stream import Drawn, ProblemStream, TierChoice, chosen_index
 from grpo_gym.task import Task
 from grpo_gym.verdict import Verdict
 
@@ -81,7 +81,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         self.single_action_space = TextSpace()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._seeds: list[int] | None = None
+        self._seeds: list[int | None] = [None] * self.num_groups
         self._indices = [-1] * self.num_groups
         self._drawn: list[Drawn | None] = [None] * self.num_groups
         self._episodes: list[Episode | None] = [None] * num_envs
@@ -103,12 +103,13 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         options = dict(options or {})
         groups = self._selected_groups(options.pop("reset_mask", None))
         self._seed_groups(seed, groups)
-        assert self._seeds is not None
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         observations = [""] * self.num_envs
         for group in groups:
-            index = self._indices[group] + 1 if options.get("index") is None else int(options["index"])
-            drawn = self.stream.at(self._seeds[group], index, options)
+            index = chosen_index(options, self._indices[group] + 1)
+            seed_of_group = self._seeds[group]
+            assert seed_of_group is not None
+            drawn = self.stream.at(seed_of_group, index, options)
             self._indices[group] = index
             self._drawn[group] = drawn
             for row in self.rows_of(group):
@@ -187,19 +188,16 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         return [int(group) for group in np.flatnonzero(by_group.all(axis=1))]
 
     def _seed_groups(self, seed: int | Sequence[int | None] | None, groups: list[int]) -> None:
-        if seed is None:
-            if self._seeds is None:
-                self._seeds = [int(s) for s in self.np_random.integers(2**31, size=self.num_groups)]
-            return
+        """Give the selected groups their new seeds; one that has none yet and gets none draws it."""
         if isinstance(seed, (int, np.integer)):
-            seeds: list[int | None] = [int(seed) + group for group in range(self.num_groups)]
             self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(int(seed))
+            seeds: list[int | None] = [int(seed) + group for group in range(self.num_groups)]
         else:
-            seeds = self._group_seeds(list(seed))
-        if self._seeds is None:
-            self._seeds = [int(s) for s in self.np_random.integers(2**31, size=self.num_groups)]
+            seeds = [None] * self.num_groups if seed is None else self._group_seeds(list(seed))
         for group in groups:
             new = seeds[group]
+            if new is None and self._seeds[group] is None:
+                new = int(self.np_random.integers(2**31))
             if new is not None:
                 self._seeds[group], self._indices[group] = int(new), -1
 

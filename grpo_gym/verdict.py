@@ -50,7 +50,7 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return self.value is not None and self.value >= 1.0
+        return self.value is not None and bool(self.value >= 1.0)
 
     def __float__(self) -> float:
         return 0.0 if self.value is None else float(self.value)

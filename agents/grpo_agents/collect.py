@@ -1,10 +1,11 @@
 """Episodes from a text VectorEnv: sample, step, and keep what both sides said as tokens.
 
 Works on any Gymnasium VectorEnv of texts, in all three autoreset modes:
-    DISABLED   ours ignores actions for finished rows; others must have them reset before they may be stepped again
+    DISABLED   ours ignores actions for finished rows; others have every row that is done reset before the next step
     NEXT_STEP  a finished row resets itself at the next step and ignores that action
     SAME_STEP  a finished row resets itself at once; its last info is in `final_info`
-In each of them a row counts from `reset` to its first end, and what it does afterwards is not looked at.
+In each of them a row counts from `reset` to its first end. What it does afterwards is not looked at; it is handed its
+last text again, which the environment has taken before.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from grpo_agents.config import Sampling
-from grpo_agents.environments import check_group, reset_rows
+from grpo_agents.environments import ask, check_group, reset_rows
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
+from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import row_info
+
+TOO_LONG = "prompt longer than the context"
+NOT_FINITE = "the reward is not finite"
 
 
 @dataclass
@@ -35,7 +40,8 @@ class Episode:
         trajectory: Tokens and log-probs; None when the prompt did not fit the context.
         texts: What the policy said, one per turn.
         reward: Sum over the turns.
-        valid: False when the row must not teach: the scorer abstained, the reward was not finite, or nothing was sampled.
+        valid: False when the row must not teach: the scorer abstained, or it was skipped.
+        skipped: Why nothing can be made of the row: TOO_LONG or NOT_FINITE; "" for the others.
         info: The last step's info (reason, feedback, rewards), with the reset's labels (task, tier, problem_id).
     """
 
@@ -45,12 +51,22 @@ class Episode:
     texts: list[str] = field(default_factory=list)
     reward: float = 0.0
     valid: bool = True
+    skipped: str = ""
     info: dict[str, Any] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
         """Tokens the policy drew."""
         return 0 if self.trajectory is None else self.trajectory.own_length
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last turn ended by itself, not at a limit."""
+        return self.trajectory is not None and self.trajectory.ended
+
+    def skip(self, why: str) -> None:
+        """Take the row out of the lesson."""
+        self.valid, self.skipped = False, why
 
 
 def collect(
@@ -74,10 +90,11 @@ def collect(
         greedy: Take the most likely token instead of sampling.
 
     Returns:
-        P * G episodes, row by row.
+        P * G episodes, row by row. Those whose prompt leaves no room in the context are not played.
 
     Raises:
         GrpoGymError: Equal seeds gave different prompts, or observations are not texts.
+        EnvironmentRaisedError: The environment raised.
     """
     observations, infos = reset_rows(env, [seed for seed in seeds for _ in range(group_size)])
     check_group(observations, group_size)
@@ -85,15 +102,28 @@ def collect(
         Episode(row // group_size, str(text), None, info=row_info(infos, row)) for row, text in enumerate(observations)
     ]
     _first_turn(policy, episodes, group_size, sampling, generator, greedy)
-    live = np.ones(len(episodes), dtype=np.bool_)
-    while True:
-        finished = _step(env, episodes, live, policy)
-        live &= ~finished
-        if not live.any():
-            return episodes
-        if env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED and not _ignores_finished(env):
-            env.reset(options={"reset_mask": ~live & finished})
-        _next_turn(policy, [episodes[row] for row in np.flatnonzero(live)], sampling, generator, greedy)
+    live = np.array([not episode.skipped for episode in episodes])
+    while live.any():
+        done = _step(env, episodes, live, policy)
+        live &= ~done
+        if live.any():
+            if _wants_resets(env) and done.any():
+                ask(env.reset, options={"reset_mask": done})
+            _next_turn(policy, [episodes[row] for row in np.flatnonzero(live)], sampling, generator, greedy)
+    for episode in episodes:
+        if episode.trajectory is not None:
+            episode.trajectory.drop_unanswered()
+    return episodes
+
+
+def check_some_fit(policy: Policy, episodes: Sequence[Episode]) -> None:
+    """Raise InvalidValueError when no prompt at all fits the context: nothing was tried then."""
+    if episodes and all(episode.skipped == TOO_LONG for episode in episodes):
+        shortest = min(len(policy.render([{"role": "user", "content": episode.prompt}])) for episode in episodes)
+        raise InvalidValueError(
+            f"none of the prompts fits the model's context of {policy.context} tokens with room for an answer; the "
+            f"shortest has {shortest}: shorten the prompts or take a model with a longer context"
+        )
 
 
 def _first_turn(
@@ -104,7 +134,7 @@ def _first_turn(
     generator: torch.Generator,
     greedy: bool,
 ) -> None:
-    """Sample every group's first turn; the prompt is read once per group. Groups that do not fit the context sit out."""
+    """Sample every group's first turn; the prompt is read once per group. Groups too long for the context sit out."""
     fitting: list[int] = []
     prompts: list[list[int]] = []
     for first in range(0, len(episodes), group_size):
@@ -119,6 +149,7 @@ def _first_turn(
         temperature=sampling.temperature,
         greedy=greedy,
         generator=generator,
+        rows_per_batch=sampling.batch_rows,
     )
     for place, (row, completion) in enumerate(zip(fitting, completions, strict=True)):
         trajectory = Trajectory(prompts[place // group_size])
@@ -126,8 +157,7 @@ def _first_turn(
         episodes[row].trajectory = trajectory
         episodes[row].texts.append(policy.decode(completion.ids))
     for row in set(range(len(episodes))) - set(fitting):
-        episodes[row].valid = False
-        episodes[row].info["skipped"] = "prompt longer than the context"
+        episodes[row].skip(TOO_LONG)
 
 
 def _next_turn(
@@ -142,6 +172,7 @@ def _next_turn(
         temperature=sampling.temperature,
         greedy=greedy,
         generator=generator,
+        rows_per_batch=sampling.batch_rows,
     )
     for episode, completion in zip(speaking, completions, strict=True):
         assert episode.trajectory is not None
@@ -153,30 +184,40 @@ def _next_turn(
             episode.texts.append("")
 
 
-def _step(
-    env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarray, policy: Policy
-) -> np.ndarray:
-    """Hand the last texts in and book what comes back for live rows. Returns which live rows ended, [rows] bool."""
-    actions = tuple(e.texts[-1] if alive and e.texts else "" for e, alive in zip(episodes, live, strict=True))
-    observations, rewards, terminated, truncated, infos = env.step(actions)
-    ended: np.ndarray = live & (np.asarray(terminated) | np.asarray(truncated))
-    final = infos.get("final_info") if env.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP else None
+def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarray, policy: Policy) -> np.ndarray:
+    """Hand the last texts in and book what comes back for live rows. Returns the rows that are done, [rows] bool."""
+    actions = tuple(episode.texts[-1] if episode.texts else "" for episode in episodes)
+    observations, rewards, terminated, truncated, infos = ask(env.step, actions)
+    done: np.ndarray = np.asarray(terminated, dtype=np.bool_) | np.asarray(truncated, dtype=np.bool_)
+    final = infos.get("final_info") if _mode(env) is AutoresetMode.SAME_STEP else None
     for row in np.flatnonzero(live):
         episode = episodes[row]
-        reward = float(rewards[row])
+        reward = _number(rewards[row])
         episode.reward += reward
-        info = row_info(final if final is not None and ended[row] else infos, int(row))
+        info = row_info(final if final is not None and done[row] else infos, int(row))
         episode.info.update(info)
         if not math.isfinite(reward):
+            episode.skip(NOT_FINITE)
+        if info.get("abstain"):
             episode.valid = False
-            episode.info["skipped"] = "the reward is not finite"
-        if float(info.get("abstain", 0.0)) > 0:
-            episode.valid = False
-        if not ended[row] and episode.trajectory is not None:
+        if not done[row] and episode.trajectory is not None:
             reply = policy.render_reply(str(observations[row]), ended=episode.trajectory.ended)
             episode.trajectory.add_message(reply)
-    return ended
+    return done
 
 
-def _ignores_finished(env: VectorEnv[Any, Any, Any]) -> bool:
-    return env.metadata.get("finished_rows") == "ignored"
+def _number(reward: Any) -> float:
+    """Return a reward as a float, NaN when it is none."""
+    try:
+        return float(reward)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """Return the autoreset mode; an environment that names none is taken to do as Gymnasium does by default."""
+    return AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+
+
+def _wants_resets(env: VectorEnv[Any, Any, Any]) -> bool:
+    return _mode(env) is AutoresetMode.DISABLED and env.metadata.get("finished_rows") != "ignored"

@@ -6,9 +6,10 @@ Read from YAML here and from the command line by `grpo_gym.cli`. Unknown fields 
 from __future__ import annotations
 
 import dataclasses
-import types
+import math
 import typing
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -133,34 +134,18 @@ class TrainConfig:
     keeping: Keeping = field(default_factory=Keeping)
 
     def __post_init__(self) -> None:
-        at_least = {
-            "steps": (self.steps, 0),
-            "prompts": (self.prompts, 1),
-            "group_size": (self.group_size, 2),
-            "threads": (self.threads, 0),
-            "sampling.max_tokens": (self.sampling.max_tokens, 1),
-            "sampling.batch_rows": (self.sampling.batch_rows, 1),
-            "objective.clip_low": (self.objective.clip_low, 0),
-            "objective.clip_high": (self.objective.clip_high, 0),
-            "objective.kl_coef": (self.objective.kl_coef, 0),
-            "optimisation.learning_rate": (self.optimisation.learning_rate, 0),
-            "optimisation.updates_per_batch": (self.optimisation.updates_per_batch, 1),
-            "optimisation.token_budget": (self.optimisation.token_budget, 1),
-            "evaluation.test_problems": (self.evaluation.test_problems, 1),
-            "evaluation.val_problems": (self.evaluation.val_problems, 1),
-            "evaluation.every": (self.evaluation.every, 0),
-            "keeping.checkpoint_every": (self.keeping.checkpoint_every, 1),
-            "keeping.keep_last": (self.keeping.keep_last, 1),
-        }
-        for name, (value, bound) in at_least.items():
-            if not value >= bound:
-                raise InvalidValueError(f"{name} is {value}, must be at least {bound}")
-        if not self.sampling.temperature > 0:
-            raise InvalidValueError(f"sampling.temperature is {self.sampling.temperature}, must be above 0")
-        if not self.optimisation.max_grad_norm > 0:
-            raise InvalidValueError(f"optimisation.max_grad_norm is {self.optimisation.max_grad_norm}, must be above 0")
-        if len(self.tier) > 2:
-            raise InvalidValueError(f"tier is {self.tier}: give one tier, or the lowest and the highest")
+        _at_least(self, 0, "steps", "threads", "sampling.temperature", "evaluation.every")
+        _at_least(self, 0, "objective.clip_low", "objective.clip_high", "objective.kl_coef")
+        _at_least(self, 0, "optimisation.learning_rate", "optimisation.warmup_steps", "optimisation.weight_decay")
+        _at_least(self, 0, "optimisation.beta1", "optimisation.beta2")
+        _at_least(self, 1, "prompts", "sampling.max_tokens", "sampling.batch_rows")
+        _at_least(self, 1, "optimisation.updates_per_batch", "optimisation.token_budget")
+        _at_least(self, 1, "evaluation.test_problems", "evaluation.val_problems")
+        _at_least(self, 1, "keeping.checkpoint_every", "keeping.keep_last")
+        _at_least(self, 2, "group_size")
+        _above_0(self, "sampling.temperature", "optimisation.max_grad_norm")
+        _below_1(self, "optimisation.beta1", "optimisation.beta2")
+        _check_tier(self.tier)
 
 
 @dataclass(frozen=True)
@@ -180,7 +165,7 @@ class SFTConfig:
     careful: float = 1.0
     """Share of demonstrations that show the working; the others answer at once, with a near miss."""
     optimizer: Literal["adamw", "muon"] = "adamw"
-    """muon (orthogonalised momentum on the matrices, AdamW on the rest) learns small models from scratch 2-4x faster."""
+    """muon (orthogonalised momentum on matrices, AdamW on the rest) learns small models from scratch 2-4x faster."""
     learning_rate: float = 3e-4
     """AdamW's rate at its highest."""
     matrix_rate: float = 0.02
@@ -199,8 +184,36 @@ class SFTConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.careful <= 1:
             raise InvalidValueError(f"careful is {self.careful}, must be a share from 0 to 1")
-        if min(self.steps, self.batch) < 1:
-            raise InvalidValueError(f"steps and batch must be at least 1, got {self.steps} and {self.batch}")
+        _at_least(self, 0, "learning_rate", "matrix_rate", "warmup_steps", "weight_decay")
+        _at_least(self, 1, "steps", "batch", "token_budget")
+        _above_0(self, "max_grad_norm")
+        _check_tier(self.tier)
+
+
+def _at_least(config: Any, bound: int, *names: str) -> None:
+    """Raise InvalidValueError for a field below its bound, NaN or infinite; a dot leads into a nested record."""
+    for name in names:
+        value = attrgetter(name)(config)
+        if not bound <= value < math.inf:
+            finite = " and finite" if value == math.inf else ""
+            raise InvalidValueError(f"{name} is {value}, must be at least {bound}{finite}")
+
+
+def _above_0(config: Any, *names: str) -> None:
+    for name in names:
+        if not attrgetter(name)(config) > 0:
+            raise InvalidValueError(f"{name} is {attrgetter(name)(config)}, must be above 0")
+
+
+def _below_1(config: Any, *names: str) -> None:
+    for name in names:
+        if not attrgetter(name)(config) < 1:
+            raise InvalidValueError(f"{name} is {attrgetter(name)(config)}, must be below 1")
+
+
+def _check_tier(tier: tuple[int, ...]) -> None:
+    if len(tier) > 2:
+        raise InvalidValueError(f"tier is {tier}: give one tier, or the lowest and the highest")
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -220,7 +233,7 @@ def from_dict(cls: type[C], record: dict[str, Any], where: str = "") -> C:
     values = {}
     for name, value in record.items():
         if name not in hints:
-            raise UnknownNameError("config field", where + name, [where + known for known in hints])
+            raise UnknownNameError("config field", f"{where}{name}", [where + known for known in hints])
         values[name] = _convert(hints[name], value, where + name)
     return cls(**values)
 
@@ -231,12 +244,13 @@ def read_yaml(cls: type[C], path: str | Path) -> C:
 
     try:
         record = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidValueError(f"cannot read the config {path}: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValueError(f"cannot read the config {path}: {getattr(error, 'strerror', 'not UTF-8')}") from error
     except yaml.YAMLError as error:
         raise InvalidValueError(f"{path} is not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(record, dict):
         raise InvalidValueError(f"{path} must hold a mapping of config fields, got {type(record).__name__}")
+    record.pop("policy", None)  # a run's own config.yaml also says what was found about its policy
     return from_dict(cls, record)
 
 
@@ -253,20 +267,27 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             raise UnknownNameError(f"value of {where}", value, map(str, choices))
         return value
     if origin is tuple:
-        items = value if isinstance(value, (list, tuple)) else [value]
-        if not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
-            raise InvalidValueError(f"{where} must be whole numbers, got {value!r:.60}")
-        return tuple(items)
-    if hint is float and isinstance(value, str):  # YAML 1.1 reads 3e-4 as a text
-        try:
-            return float(value)
-        except ValueError:
-            raise InvalidValueError(f"{where} must be a number, got {value!r:.60}") from None
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return _whole_numbers(value, where)
+    if hint is float:
+        return _number(value, where)
     expected = origin if isinstance(origin, type) else hint
-    if isinstance(expected, types.UnionType) or not isinstance(value, expected) or (
-        isinstance(value, bool) and expected is not bool
-    ):
-        raise InvalidValueError(f"{where} must be {getattr(expected, '__name__', expected)}, got {value!r:.60}")
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        raise InvalidValueError(f"{where} must be {expected.__name__}, got {value!r:.60}")
     return value
+
+
+def _whole_numbers(value: Any, where: str) -> tuple[int, ...]:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+        raise InvalidValueError(f"{where} must be whole numbers, got {value!r:.60}")
+    return tuple(items)
+
+
+def _number(value: Any, where: str) -> float:
+    """Return a float; a text too, for YAML 1.1 reads 3e-4 as one."""
+    try:
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            return float(value)
+    except ValueError:
+        pass
+    raise InvalidValueError(f"{where} must be a number, got {value!r:.60}")

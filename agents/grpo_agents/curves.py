@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def draw_curves(
-    metrics: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], path: Path
-) -> None:
+def draw_curves(metrics: Sequence[dict[str, Any]], before: dict[str, Any], after: dict[str, Any], path: Path) -> None:
     """Write a PNG with two panels over steps: score (training reward, validation, test ends) and completion length.
 
     Args:

@@ -7,11 +7,12 @@ times, and held-out problems are held-out seeds whose content nobody has checked
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
+from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
 import grpo_gym
@@ -23,6 +24,22 @@ from grpo_gym.rng import stable_hash
 MAX_SEED = 2**31
 DRAWS_PER_PROBLEM = 20
 """Draws per distinct problem before a split counts as exhausted."""
+NOT_TEXTS = (
+    spaces.Box,
+    spaces.Dict,
+    spaces.Discrete,
+    spaces.Graph,
+    spaces.MultiBinary,
+    spaces.MultiDiscrete,
+    spaces.OneOf,
+    spaces.Sequence,
+    spaces.Tuple,
+)
+"""Spaces whose members are no texts. A space of someone's own making may hold texts; resets and steps will tell."""
+
+
+class EnvironmentRaisedError(GrpoGymError, RuntimeError):
+    """An environment's own code raised; the cause is chained. Training counts the step as lost and goes on."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,7 @@ class EnvChoice:
         return self.id.rpartition(":")[2] in grpo_gym.registered_ids()
 
     def check(self) -> None:
-        """Import the id's module, if it names one; raise UnknownNameError, naming the nearest id, when none is so called."""
+        """Import the id's module, if it names one. Raises UnknownNameError, naming the nearest, for an unknown id."""
         module, _, name = self.id.rpartition(":")
         if module:
             try:
@@ -59,15 +76,35 @@ class EnvChoice:
         if self.ours:
             return gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **{"split": split, **self.args})
         try:
-            return gymnasium.make_vec(self.id, num_envs=rows, vectorization_mode="sync", **self.args)
-        except gymnasium.error.Error as error:
+            env = gymnasium.make_vec(self.id, num_envs=rows, vectorization_mode="sync", **self.args)
+        except (gymnasium.error.Error, TypeError) as error:
             raise InvalidValueError(f"cannot make {self.id}: {error}") from error
+        check_spaces(env)
+        return env
 
 
 def reset_rows(env: VectorEnv[Any, Any, Any], seeds: Sequence[int]) -> tuple[Sequence[Any], dict[str, Any]]:
     """Reset with one seed per row, which every Gymnasium vector environment takes but the annotation leaves out."""
-    observations, infos = env.reset(seed=list(seeds))  # type: ignore[arg-type]
+    observations, infos = ask(env.reset, seed=list(seeds))
     return observations, infos
+
+
+def ask(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call into an environment. Raises EnvironmentRaisedError for whatever its code raises, our own errors excepted."""
+    try:
+        return call(*args, **kwargs)
+    except GrpoGymError:
+        raise
+    except Exception as error:
+        raise EnvironmentRaisedError(f"the environment raised {type(error).__name__}: {error}") from error
+
+
+def check_spaces(env: VectorEnv[Any, Any, Any]) -> None:
+    """Raise InvalidValueError when observations or actions are numbers by the environment's own word."""
+    for kind in ("observation", "action"):
+        space = getattr(env, f"single_{kind}_space", None)
+        if isinstance(space, NOT_TEXTS):
+            raise InvalidValueError(f"the {kind}s must be texts, but the environment's {kind} space is {space!r:.80}")
 
 
 def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
@@ -76,16 +113,18 @@ def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
 
 
 def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:
-    """Return seeds of distinct problems of a split, fewer than `count` when the split has fewer.
+    """Return seeds of `count` distinct problems of a split, fewer when so many draws do not find them.
 
     Problems are told apart by `info["problem_id"]`, or by their text in environments that give none.
     """
+    rows = min(rows, count)
     env = choice.vector(rows, split=split)
     chosen: dict[str, int] = {}
     try:
         for draw in range(0, DRAWS_PER_PROBLEM * count, rows):
             seeds = [stable_hash("held-out", split, seed, draw + row) % MAX_SEED for row in range(rows)]
             observations, infos = reset_rows(env, seeds)
+            check_group(observations, 1)
             for row, text in enumerate(observations):
                 problem = str(row_info(infos, row).get("problem_id", text))
                 chosen.setdefault(problem, seeds[row])
@@ -100,8 +139,9 @@ def check_group(observations: Sequence[Any], group_size: int) -> None:
     """Raise GrpoGymError unless every group shows one text: equal seeds must give equal prompts."""
     for start in range(0, len(observations), group_size):
         group = observations[start : start + group_size]
-        if not isinstance(group[0], str):
-            raise GrpoGymError(f"observations must be texts, got {type(group[0]).__name__}; wrap the environment")
+        strange = next((text for text in group if not isinstance(text, str)), None)
+        if strange is not None:
+            raise GrpoGymError(f"observations must be texts, got {type(strange).__name__}; wrap the environment")
         if any(text != group[0] for text in group):
             raise GrpoGymError(
                 "equal seeds gave different prompts, so no group can be formed: "

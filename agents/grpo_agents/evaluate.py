@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from grpo_agents.collect import Episode, collect
+from grpo_agents.collect import Episode, check_some_fit, collect
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice
 from grpo_agents.policy import Policy
@@ -34,7 +34,7 @@ class Score:
 
     @property
     def judged(self) -> list[Episode]:
-        """The episodes whose scorer did not abstain."""
+        """The episodes that could be scored: the prompt fitted, and the scorer did not abstain."""
         return [episode for episode in self.episodes if episode.valid]
 
     @property
@@ -108,6 +108,10 @@ def evaluate(
         greedy: Take the most likely token instead of sampling.
         seed: Seed of the sampler.
         rows: Problems answered at once.
+
+    Raises:
+        EnvironmentRaisedError: The environment raised.
+        InvalidValueError: No prompt fits the context.
     """
     episodes: list[Episode] = []
     for start in range(0, len(seeds), rows):
@@ -118,6 +122,7 @@ def evaluate(
             episodes += collect(policy, env, part, 1, sampling, generator, greedy)
         finally:
             env.close()
+    check_some_fit(policy, episodes)
     return Score(episodes, greedy)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 
 def write_text(path: Path, text: str) -> None:
@@ -25,15 +28,22 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file as `write_text` does. NaN becomes null: JSON has none."""
-    write_text(path, json.dumps(finite(value), indent=2) + "\n")
+    write_text(path, json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
 
 
-def finite(value: Any) -> Any:
-    """Return the value with NaN and infinities replaced by None, all the way down."""
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
+def plain(value: Any) -> Any:
+    """Return the value as JSON knows it, all the way down: NaN and infinities become None, strange objects their text.
+
+    What comes from environments of others may hold anything; a log line is never worth a run.
+    """
+    if isinstance(value, (np.integer, np.bool_)):
+        return value.item()
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, dict):
-        return {str(key): finite(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return value
+        return [plain(item) for item in value]
+    return value if value is None or isinstance(value, (str, int)) else str(value)

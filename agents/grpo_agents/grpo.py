@@ -7,14 +7,15 @@
         compare each reward with its group's                         advantages.py
         raise the log-probs of what was better than its group        losses.py, update.py
 
-No critic, and the sampler's own log-probs are the old policy's. Where the paper keeps a KL term to the reference policy,
-the default here is none (DAPO, Dr. GRPO); `objective.kl_coef` brings it back.
+No critic, and the sampler's own log-probs are the old policy's. Where the paper keeps a KL term to the reference
+policy, the default here is none (DAPO, Dr. GRPO); `objective.kl_coef` brings it back.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,9 +23,9 @@ from typing import Any
 import torch
 from gymnasium.vector import VectorEnv
 
-from grpo_agents.collect import Episode, collect
+from grpo_agents.collect import Episode, check_some_fit, collect
 from grpo_agents.config import TrainConfig
-from grpo_agents.environments import EnvChoice, distinct_seeds, seeds_for
+from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, seeds_for
 from grpo_agents.evaluate import evaluate
 from grpo_agents.interrupt import StopFlag
 from grpo_agents.logprobs import LogProbs
@@ -32,7 +33,7 @@ from grpo_agents.metrics import completion_records, step_metrics
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.update import Update, update
-from grpo_gym.errors import GrpoGymError
+from grpo_gym.errors import CheckpointError, GrpoGymError
 from grpo_gym.rng import stable_hash
 
 logger = logging.getLogger(__name__)
@@ -47,8 +48,10 @@ class GRPO:
 
     Args:
         policy: Changed in place.
-        env: An id from `config.env` when None; else a VectorEnv of texts with prompts x group_size rows.
+        env: Made from `config.env` when None. Else a VectorEnv of texts with prompts x group_size rows; it stays open,
+            and there are no validation scores, for only an id can be made again with other problems.
         config: Everything else.
+        reference: What the KL term pulls to; None for the policy as it is now.
         folder: Where logs and checkpoints go; None keeps nothing on disk.
         on_step: Called with each step's metrics.
         on_stop: Called at the first Ctrl-C, which ends the run after its step; from a signal handler, so be brief.
@@ -64,6 +67,7 @@ class GRPO:
         env: VectorEnv[Any, Any, Any] | None = None,
         config: TrainConfig | None = None,
         *,
+        reference: Policy | None = None,
         folder: RunFolder | None = None,
         on_step: Callable[[Metrics], None] = lambda metrics: None,
         on_stop: Callable[[], None] = lambda: None,
@@ -77,60 +81,69 @@ class GRPO:
                 f"the environment has {env.num_envs} rows; prompts x group_size = "
                 f"{self.config.prompts} x {self.config.group_size} = {self.rows} are needed"
             )
+        if env is not None:
+            check_spaces(env)
         self.given_env = env
         self.env = env if env is not None else self.choice.vector(self.rows, self.config.group_size)
         self.folder = folder
         self.on_step = on_step
         self.on_stop = on_stop
         self.logprobs = policy.logprobs
-        self.reference = frozen_copy(policy) if self.config.objective.kl_coef > 0 else None
+        self.given_reference = reference
+        self.reference = frozen_copy(reference or policy) if self.config.objective.kl_coef > 0 else None
         self.optimizer = make_optimizer(policy, self.config)
         self.step = 0
         self.best: tuple[int, float] | None = None
-        self.failures = 0
+        self.failures: list[str] = []
 
     def learn(self) -> bool:
         """Run the remaining steps. Returns False when Ctrl-C ended it early; the run can be resumed then."""
-        val_seeds = self._validation_seeds()
-        with StopFlag(self.on_stop) as stop:
-            while self.step < self.config.steps and not stop:
-                self.step += 1
-                self._play_step(val_seeds)
-                if self.step % self.config.keeping.checkpoint_every == 0 or self.step == self.config.steps or stop:
-                    self.save()
-        if self.given_env is None:
-            self.env.close()
+        try:
+            val_seeds = self._validation_seeds()
+            with StopFlag(self.on_stop) as stop:
+                while self.step < self.config.steps and not stop:
+                    self.step += 1
+                    self._play_step(val_seeds)
+                    if stop or self._checkpoint_is_due():
+                        self.save()
+        finally:
+            if self.given_env is None:
+                self.env.close()
         return self.step >= self.config.steps
 
     def _play_step(self, val_seeds: list[int]) -> None:
         """Sample, score, learn, log. A fault of the environment's own costs one batch, not the run."""
         began = time.perf_counter()
         set_learning_rate(self.optimizer, self.step, self.config)
-        try:
-            episodes = self.rollout()
-        except GrpoGymError:
-            raise
-        except Exception as error:
-            why = f"the environment raised {type(error).__name__}: {error}"
-            logger.warning("step %d is lost: %s", self.step, why)
-            self._failed(why)
-            return
+        episodes, lost = self._rollout_or_cause()
         sampled = time.perf_counter()
-        result = self.improve(episodes)
+        result = Update.none(lost) if lost else self.improve(episodes)
         trained = time.perf_counter()
         metrics = step_metrics(self.step, episodes, result, self.optimizer.param_groups[0]["lr"])
         metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled}
         metrics |= self._validate(val_seeds)
         self._record(metrics, episodes, result)
-        if result.refused:
+        if lost or result.refused:
             self._failed(result.skipped)
         else:
-            self.failures = 0
+            self.failures = []
+
+    def _rollout_or_cause(self) -> tuple[list[Episode], str]:
+        """Return the step's episodes, or none and why the environment gave none."""
+        try:
+            return self.rollout(), ""
+        except EnvironmentRaisedError as error:
+            return [], str(error)
 
     def rollout(self) -> list[Episode]:
-        """Sample one completion per row, G rows per problem, and score them."""
+        """Sample one completion per row, G rows per problem, and score them.
+
+        Raises:
+            EnvironmentRaisedError: The environment raised.
+            InvalidValueError: No prompt fits the context.
+        """
         config = self.config
-        return collect(
+        episodes = collect(
             self.policy,
             self.env,
             seeds_for("train", config.seed, self.step, config.prompts),
@@ -138,6 +151,8 @@ class GRPO:
             config.sampling,
             torch.Generator().manual_seed(stable_hash("sample", config.seed, self.step) % 2**63),
         )
+        check_some_fit(self.policy, episodes)
+        return episodes
 
     def improve(self, episodes: Sequence[Episode]) -> Update:
         """Raise the log-probs of completions that beat their group, lower the others."""
@@ -163,15 +178,30 @@ class GRPO:
     def resume(self) -> None:
         """Continue from the folder's newest checkpoint; the policy must hold that checkpoint's weights already.
 
-        All random streams are functions of (seed, step), so weights, optimiser and step are the whole state.
+        All random streams are functions of (seed, step), so weights, optimiser and step are the whole state; with a
+        KL term also the reference, which is the policy that the run began with and has to be given.
+
+        Raises:
+            CheckpointError: No checkpoint, a damaged one, or a KL term without its reference.
         """
-        assert self.folder is not None
+        if self.folder is None:
+            raise CheckpointError("nothing to resume: this GRPO has no run folder")
+        if self.reference is not None and self.given_reference is None:
+            raise CheckpointError("a run with a KL term resumes only with reference=, the policy that it began with")
         path = self.folder.checkpoint()
         state = self.folder.load_state(path, self.optimizer)
-        self.step = int(state["step"])
-        self.best = (int(state["best"][0]), float(state["best"][1])) if state["best"] else None
-        self.failures = int(state["failures"])
+        try:
+            self.step = int(state["step"])
+            self.best = (int(state["best"][0]), float(state["best"][1])) if state["best"] else None
+            self.failures = [str(cause) for cause in state["failures"]]
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise CheckpointError(f"checkpoint {path} is damaged: {error!r}") from error
         self.folder.forget_after(self.step)
+
+    def _checkpoint_is_due(self) -> bool:
+        """Whether this step is one of the regular ones, the last, or the best so far."""
+        best_now = self.best is not None and self.best[0] == self.step
+        return best_now or self.step % self.config.keeping.checkpoint_every == 0 or self.step == self.config.steps
 
     def _validation_seeds(self) -> list[int]:
         if not self.config.evaluation.every or self.given_env is not None:
@@ -183,8 +213,12 @@ class GRPO:
         if not seeds or (self.step % every and self.step != self.config.steps):
             return {}
         began = time.perf_counter()
-        score = evaluate(self.policy, self.choice, "val", seeds, self.config.sampling, seed=self.config.seed)
-        if self.best is None or score.pass_at_1 > self.best[1]:
+        try:
+            score = evaluate(self.policy, self.choice, "val", seeds, self.config.sampling, seed=self.config.seed)
+        except EnvironmentRaisedError as error:
+            logger.warning("no validation score at step %d: %s", self.step, error)
+            return {"seconds/validation": time.perf_counter() - began}
+        if not math.isnan(score.pass_at_1) and (self.best is None or score.pass_at_1 > self.best[1]):
             self.best = (self.step, score.pass_at_1)
         return {
             "val/pass@1": score.pass_at_1,
@@ -199,9 +233,12 @@ class GRPO:
         self.on_step(metrics)
 
     def _failed(self, why: str) -> None:
-        self.failures += 1
-        if self.failures >= MAX_FAILURES:
-            raise GrpoGymError(f"{self.failures} steps in a row failed, the last at step {self.step}: {why}")
+        logger.warning("step %d is lost: %s", self.step, why)
+        self.failures.append(why)
+        count, first = len(self.failures), self.failures[0]
+        if count >= MAX_FAILURES:
+            cause = why if first == why else f"{why}; the first: {first}"
+            raise GrpoGymError(f"{count} steps in a row failed, the last at step {self.step}: {cause}")
 
 
 def frozen_copy(policy: Policy) -> LogProbs:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from huggingface_hub import HfApi, constants, snapshot_download, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError
 
 from grpo_gym.errors import ModelError
 
 T = TypeVar("T")
 HUB_WAIT_S = 6.0  # seconds until a silent hub counts as unreachable
 _log = logging.getLogger(__name__)
-_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]  # no pickles
 _WAY_OUT = "give the folder of a model (config.json, *.safetensors, tokenizer), or download it first"
 
@@ -38,11 +37,15 @@ def find_folder(name: str | Path, *, trust_remote_code: bool = False) -> Path:
         ModelError: No such folder, and not to be had from cache or hub.
     """
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if str(name) and folder.is_dir():
         return folder
-    if isinstance(name, Path) or not _HUB_ID.fullmatch(name) or name.startswith("."):
-        raise ModelError(f"no model folder at '{name}': {_WAY_OUT}")
-    cached = try_to_load_from_cache(name, "config.json")
+    nowhere = f"no model folder at '{name}': {_WAY_OUT}"
+    if isinstance(name, Path):
+        raise ModelError(nowhere)
+    try:
+        cached = try_to_load_from_cache(name, "config.json")
+    except HFValidationError as error:  # a path, which no hub id looks like
+        raise ModelError(nowhere) from error
     if isinstance(cached, str) and any(Path(cached).parent.glob("*.safetensors")):
         return Path(cached).parent
     if _offline():

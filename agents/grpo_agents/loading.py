@@ -142,10 +142,10 @@ def _encodings_in_file(path: Path) -> dict[str, list[int]]:
     tokenizer.no_padding()
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     vocabulary = tokenizer.get_vocab()
-    words = " ".join(sorted(vocabulary.keys() - special, key=vocabulary.__getitem__)[:200])
+    words = sorted(vocabulary.keys() - special, key=vocabulary.__getitem__)[:50]
     return {
         text: _ids_or_none(lambda t: tokenizer.encode(t, add_special_tokens=False).ids, text)
-        for text in (*_SAMPLES, words)
+        for text in (*_SAMPLES, *(f"{word} {word}" for word in words))
     }
 
 

@@ -14,14 +14,16 @@ from grpo_agents.update import Update
 
 
 def step_metrics(step: int, episodes: Sequence[Episode], result: Update, learning_rate: float) -> dict[str, Any]:
-    """Return one step's figures.
+    """Return one step's figures; of a lost step without episodes too.
 
     Lengths are in tokens, log-probs in nats. `groups/signal` is the share of groups whose rewards differ: only those
-    teach. With one update per batch the loss is near 0 by construction; `grad_norm` says whether anything is learned.
+    teach. With one update per batch the ratio is 1 and the loss shows only how lengths and advantages fall together;
+    `grad_norm` says whether anything is learned. Every step has the same keys, but for `reason/`, `skipped/` and
+    `task/`, of which a step has those that occurred.
     """
-    valid = torch.tensor([e.valid for e in episodes])
+    valid = torch.tensor([e.valid for e in episodes], dtype=torch.bool)
     rewards = torch.tensor([e.reward if e.valid else 0.0 for e in episodes], dtype=torch.float64)
-    stats = group_statistics(rewards, torch.tensor([e.group for e in episodes]), valid)
+    stats = group_statistics(rewards, torch.tensor([e.group for e in episodes], dtype=torch.int64), valid)
     judged = [e for e in episodes if e.valid]
     lengths = [e.length for e in judged]
     metrics: dict[str, Any] = {
@@ -32,13 +34,14 @@ def step_metrics(step: int, episodes: Sequence[Episode], result: Update, learnin
         "pass@1": _mean([float(e.reward >= 1.0) for e in judged]),
         "length": _mean(lengths),
         "length/max": max(lengths, default=0),
-        "ended": _mean([float(e.trajectory is not None and e.trajectory.ended) for e in judged]),
-        "entropy/sampled": -_mean([p for e in judged if e.trajectory for p in e.trajectory.logprobs if p != 0.0]),
+        "ended": _mean([float(e.ended) for e in judged]),
+        "entropy/sampled": -_mean([p for e in judged for p in _own_logprobs(e)]),
         "groups/all_right": stats.all_right,
         "groups/all_wrong": stats.all_wrong,
         "groups/signal": 1.0 - (stats.all_right + stats.all_wrong + stats.too_few_valid) / max(1, stats.groups),
         "rows": len(episodes),
-        "rows/abstained": len(episodes) - len(judged),
+        "rows/abstained": sum(not e.valid and not e.skipped for e in episodes),
+        "rows/skipped": sum(bool(e.skipped) for e in episodes),
         "learning_rate": learning_rate,
         "grad_norm": result.grad_norm,
         "tokens/sampled": sum(e.length for e in episodes),
@@ -47,7 +50,7 @@ def step_metrics(step: int, episodes: Sequence[Episode], result: Update, learnin
     }
     for reason, count in Counter(str(e.info.get("reason", "none")) for e in judged).items():
         metrics[f"reason/{reason}"] = count
-    for reason, count in Counter(str(e.info["skipped"]) for e in episodes if "skipped" in e.info).items():
+    for reason, count in Counter(e.skipped for e in episodes if e.skipped).items():
         metrics[f"skipped/{reason}"] = count
     for task, values in _by_task(judged).items():
         metrics[f"task/{task}"] = _mean(values)
@@ -70,9 +73,10 @@ def completion_records(step: int, episodes: Sequence[Episode], result: Update) -
             "rewards": episode.info.get("rewards", {}),
             "reason": episode.info.get("reason", ""),
             "valid": episode.valid,
+            "skipped": episode.skipped,
             "advantage": float(result.advantages[row]),
             "length": episode.length,
-            "ended": episode.trajectory is not None and episode.trajectory.ended,
+            "ended": episode.ended,
         }
         for row, episode in enumerate(episodes)
     ]
@@ -80,16 +84,21 @@ def completion_records(step: int, episodes: Sequence[Episode], result: Update) -
 
 def _loss_metrics(result: Update) -> dict[str, float]:
     if result.terms is None:
-        return {"loss": 0.0}
-    terms = result.terms
-    counted = max(1, int(terms.tokens))
+        return {"loss": 0.0, "kl": 0.0, "clip/low": 0.0, "clip/high": 0.0, "ratio/max": 0.0}
+    figures = result.terms.metrics()
     return {
-        "loss": float(terms.loss),
-        "kl": float(terms.kl) / counted,
-        "clip/low": float(terms.clipped_low) / counted,
-        "clip/high": float(terms.clipped_high) / counted,
-        "ratio/max": float(terms.ratio_max),
+        "loss": figures["loss"],
+        "kl": figures["kl"],
+        "clip/low": figures["clip_low"],
+        "clip/high": figures["clip_high"],
+        "ratio/max": figures["ratio_max"],
     }
+
+
+def _own_logprobs(episode: Episode) -> list[float]:
+    if episode.trajectory is None:
+        return []
+    return [p for p, own in zip(episode.trajectory.logprobs, episode.trajectory.own, strict=True) if own]
 
 
 def _by_task(episodes: Sequence[Episode]) -> dict[str, list[float]]:

@@ -1,7 +1,8 @@
 """What sampling leaves behind: token ids and log-probs exactly as drawn, never text that must be tokenised again.
 
-An episode of one turn or of many has one shape: the `prompt` (what the policy read first) and the `tail` behind it. In
-the tail the policy's own tokens are marked; the others are the environment's later messages. Only own tokens carry loss.
+An episode of one turn or of many has one shape: the `prompt` (what the policy read first) and the `tail` behind it.
+In the tail the policy's own tokens are marked; the others are the environment's later messages. Only own tokens carry
+loss.
 
     prompt | own own own | env env env | own own
              mask 1 1 1      0   0   0     1   1
@@ -67,3 +68,10 @@ class Trajectory:
         self.tail += ids
         self.own += [False] * len(ids)
         self.logprobs += [0.0] * len(ids)
+
+    def drop_unanswered(self) -> None:
+        """Remove messages behind the policy's last token: nothing was said to them, so no token depends on them."""
+        while self.own and not self.own[-1]:
+            self.tail.pop()
+            self.own.pop()
+            self.logprobs.pop()

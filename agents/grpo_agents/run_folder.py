@@ -1,26 +1,31 @@
-"""A run is a folder:
+"""A run and its folder.
 
-    config.yaml          what was asked for, and how the policy reads (template hash)
-    metrics.jsonl        one line per step
-    completions.jsonl    every completion with prompt, reward and reason
-    checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json
-    before.json          test scores of the starting policy
-    curves.png           reward, validation score and length over steps
-    summary.json         the figures at the end
+
+config.yaml          what was asked for, and how the policy reads (template hash)
+metrics.jsonl        one line per step
+completions.jsonl    every completion with prompt, reward and reason
+checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json
+before.json          test scores of the starting policy
+curves.png           reward, validation score and length over steps
+summary.json         the figures at the end
 """
 
 from __future__ import annotations
 
 import json
+import pickle
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from grpo_agents.atomic import new_folder
-from grpo_agents.files import finite, write_json, write_text
+from grpo_agents.config import TrainConfig, from_dict
+from grpo_agents.files import plain, write_json, write_text
 from grpo_agents.policy import Policy
 from grpo_gym.errors import CheckpointError
 
@@ -60,25 +65,36 @@ class RunFolder:
             record = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
         except OSError as error:
             raise CheckpointError(f"{self.path} is not a run folder: config.yaml cannot be read") from error
+        except (ValueError, yaml.YAMLError) as error:
+            raise CheckpointError(f"{self.path / 'config.yaml'} is damaged") from error
         if not isinstance(record, dict):
             raise CheckpointError(f"{self.path / 'config.yaml'} is damaged")
         return record
 
+    def train_config(self) -> TrainConfig:
+        """Return what was asked for in config.yaml, without what was found about the policy."""
+        record = self.read_config()
+        record.pop("policy", None)
+        return from_dict(TrainConfig, record)
+
     def append(self, name: str, records: Sequence[dict[str, Any]]) -> None:
         """Add JSON lines to a log in one write."""
-        text = "".join(json.dumps(finite(record), ensure_ascii=True) + "\n" for record in records)
+        text = "".join(json.dumps(plain(record), allow_nan=False) + "\n" for record in records)
         with (self.path / name).open("a", encoding="utf-8") as file:
             file.write(text)
 
     def read(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the records of a log; a last line that a kill cut short is left out."""
+        """Yield the records of a log; a last line that a kill cut short is left out. Raises CheckpointError."""
         path = self.path / name
         if not path.exists():
             return
         with path.open(encoding="utf-8") as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
-                    yield json.loads(line)
+                    try:
+                        yield json.loads(line)
+                    except ValueError as error:
+                        raise CheckpointError(f"line {number} of {path} is damaged: {error}") from error
 
     def forget_after(self, step: int) -> None:
         """Drop log lines of steps after `step`: a resumed run plays them again."""
@@ -87,20 +103,22 @@ class RunFolder:
                 kept = [json.dumps(record) + "\n" for record in self.read(name) if record["step"] <= step]
                 write_text(self.path / name, "".join(kept))
 
-    def save(
-        self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]
-    ) -> Path:
-        """Write a checkpoint; it takes its name only when it is whole."""
+    def save(self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> Path:
+        """Write a checkpoint; it takes its name only when it is whole. Raises CheckpointError when it cannot."""
         path = self.checkpoints / f"step-{step:06d}"
-        with new_folder(path) as folder:
-            policy.save(folder)
-            torch.save(optimizer.state_dict(), folder / OPTIMIZER)
-            write_json(folder / STATE, {"step": step, **state})
+        try:
+            with new_folder(path) as folder:
+                policy.write(folder)
+                torch.save(optimizer.state_dict(), folder / OPTIMIZER)
+                write_json(folder / STATE, {"step": step, **state})
+        except (OSError, RuntimeError, SafetensorError) as error:  # what the three writers make of a full disk
+            raise CheckpointError(f"cannot write the checkpoint {path}; those before it are whole: {error}") from error
         return path
 
     def steps(self) -> list[int]:
         """Return the steps that have a whole checkpoint, ascending."""
-        return sorted(int(p.name.removeprefix("step-")) for p in self.checkpoints.glob("step-*") if (p / STATE).exists())
+        found = [(re.fullmatch(r"step-(\d+)", path.name), path) for path in self.checkpoints.glob("step-*")]
+        return sorted(int(name.group(1)) for name, path in found if name and (path / STATE).exists())
 
     def checkpoint(self, step: int | None = None) -> Path:
         """Return a checkpoint's folder, the newest by default. Raises CheckpointError when there is none."""
@@ -111,17 +129,19 @@ class RunFolder:
         return self.checkpoints / f"step-{steps[-1] if step is None else step:06d}"
 
     def load_state(self, path: Path, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-        """Load a checkpoint's optimiser state and return its other state."""
+        """Load a checkpoint's optimiser state and return its other state. Raises CheckpointError when damaged."""
         try:
-            optimizer.load_state_dict(torch.load(path / OPTIMIZER, weights_only=True))
             state: dict[str, Any] = json.loads((path / STATE).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RuntimeError) as error:
+            optimizer.load_state_dict(torch.load(path / OPTIMIZER, map_location="cpu", weights_only=True))
+        except (OSError, ValueError, TypeError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
         return state
 
     def prune(self, keep_last: int, best: int | None) -> None:
-        """Remove old checkpoints; the newest `keep_last` and the best stay."""
+        """Remove old checkpoints, and what a kill left half written; the newest `keep_last` and the best stay."""
         steps = self.steps()
         for step in steps[:-keep_last]:
             if step != best:
                 shutil.rmtree(self.checkpoints / f"step-{step:06d}", ignore_errors=True)
+        for leftover in self.checkpoints.glob(".step-*.tmp"):
+            shutil.rmtree(leftover, ignore_errors=True)

@@ -7,6 +7,7 @@ working. A policy taught on such a mixture knows both ways; reinforcement then h
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import row_info
 from grpo_gym.rng import Rng
+
+logger = logging.getLogger(__name__)
 
 NEAR_MISS = 6
 """A hasty answer's last number is off by at most this much; one time in thirteen it is right by luck."""
@@ -44,27 +47,36 @@ def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None]
         config: What and how.
         on_step: Called with step and loss (mean nats per response token).
 
+    Demonstrations that are longer than the context are left out, and counted in a warning at the end.
+
     Raises:
-        InvalidValueError: The environment shows no solutions.
+        InvalidValueError: The environment shows no solutions, or none of a batch fits the context.
     """
     optimizers = _optimizers(policy.model, config)
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     logprobs = LogProbs(policy.model, policy.pad_id, layout="plain")
+    left_out = 0
     for step, batch in enumerate(demonstrations(config), 1):
         share = _schedule(step, config)
         for optimizer, highest in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, highest, strict=True):
                 group["lr"] = rate * share
-        loss = _step(policy, logprobs, optimizers, batch, config)
-        on_step(step, loss)
+        groups = _fitting(policy, [_group(policy, demonstration) for demonstration in batch])
+        left_out += len(batch) - len(groups)
+        on_step(step, _step(policy, logprobs, optimizers, groups, config))
+    if left_out:
+        logger.warning("%d demonstrations are longer than the context and were left out", left_out)
 
 
 def demonstrations(config: SFTConfig) -> Iterator[list[Demonstration]]:
     """Yield `steps` batches of demonstrations from the train split."""
-    args = {**config.env_args, "expose_answer": True}
+    choice = EnvChoice(config.env, dict(config.env_args))
+    choice.check()
+    if choice.ours:
+        choice.args["expose_answer"] = True
     if config.tier:
-        args["tier"] = config.tier[0] if len(config.tier) == 1 else list(config.tier)
-    env = EnvChoice(config.env, args).vector(config.batch)
+        choice.args["tier"] = config.tier[0] if len(config.tier) == 1 else list(config.tier)
+    env = choice.vector(config.batch)
     rng = Rng("hasty", config.seed)
     try:
         for step in range(config.steps):
@@ -89,6 +101,8 @@ def _demonstration(prompt: str, info: dict[str, Any], config: SFTConfig, rng: Rn
         raise InvalidValueError(f"{config.env} shows no solutions (no `solution` in info with expose_answer=True)")
     if config.careful >= 1 or rng.below(10_000) < config.careful * 10_000:
         return Demonstration(prompt, str(info["solution"]))
+    if "answer" not in info:
+        raise InvalidValueError(f"{config.env} shows no short answers (`answer` in info): hasty ones need them")
     return Demonstration(prompt, hasty_answer(str(info["answer"]), rng))
 
 
@@ -96,11 +110,10 @@ def _step(
     policy: Policy,
     logprobs: LogProbs,
     optimizers: list[torch.optim.Optimizer],
-    batch: list[Demonstration],
+    groups: list[Group],
     config: SFTConfig,
 ) -> float:
     """Take one optimiser step; the mean is over all response tokens of the batch."""
-    groups = [_group(policy, demonstration) for demonstration in batch]
     tokens = sum(group.own_length for group in groups)
     for optimizer in optimizers:
         optimizer.zero_grad(set_to_none=True)
@@ -121,6 +134,17 @@ def _group(policy: Policy, demonstration: Demonstration) -> Group:
     prompt = policy.render([{"role": "user", "content": demonstration.prompt}])
     response = policy.tokenizer(demonstration.response, add_special_tokens=False)["input_ids"] + [end_id(policy)]
     return Group(prompt, [response], [[True] * len(response)])
+
+
+def _fitting(policy: Policy, groups: list[Group]) -> list[Group]:
+    """Return those that the context can hold."""
+    fitting = [group for group in groups if policy.room(group.packed_length) >= 0]
+    if not fitting:
+        shortest = min(group.packed_length for group in groups)
+        raise InvalidValueError(
+            f"no demonstration of the batch fits the context of {policy.context} tokens; the shortest has {shortest}"
+        )
+    return fitting
 
 
 def end_id(policy: Policy) -> int:

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 import grpo_gym
-from grpo_agents.config import EMBEDDED, TrainConfig, from_dict, to_dict
+from grpo_agents.config import EMBEDDED, TrainConfig, to_dict
 from grpo_agents.curves import draw_curves
 from grpo_agents.embedded import FOLDER
 from grpo_agents.environments import EnvChoice, distinct_seeds
 from grpo_agents.evaluate import Score, evaluate
 from grpo_agents.files import write_json
-from grpo_agents.grpo import GRPO, Metrics, env_args, frozen_copy
+from grpo_agents.grpo import GRPO, Metrics, env_args
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from grpo_gym.errors import CheckpointError, ModelError
@@ -79,7 +79,7 @@ def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
     """Run a config from the start. Raises CheckpointError when its folder already holds a run."""
     folder = RunFolder(config.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
     folder.check_free()
-    EnvChoice(config.env, env_args(config)).vector(config.group_size, config.group_size).close()  # a typo costs no folder
+    EnvChoice(config.env, env_args(config)).vector(config.group_size, config.group_size).close()  # typos end here
     policy = load_policy(config)
     folder.create(to_dict(config) | {"policy": describe(policy)})
     return _run(config, policy, folder, reporter or Reporter(), resumed=False)
@@ -88,9 +88,7 @@ def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
 def resume(path: str | Path, reporter: Reporter | None = None) -> Result:
     """Continue a run from its newest checkpoint, or from its start when it has none yet."""
     folder = RunFolder(path)
-    record = folder.read_config()
-    record.pop("policy", None)
-    config = from_dict(TrainConfig, record)
+    config = folder.train_config()
     if not folder.steps():
         folder.forget_after(0)
         return _run(config, load_policy(config), folder, reporter or Reporter(), resumed=False)
@@ -103,7 +101,9 @@ def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
     if config.threads:
         torch.set_num_threads(config.threads)
     if source is None and config.model == EMBEDDED and not (FOLDER / "config.json").exists():
-        raise ModelError(f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model")
+        raise ModelError(
+            f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model"
+        )
     named = FOLDER if config.model == EMBEDDED else config.model
     return Policy.load(
         source or named,
@@ -133,18 +133,20 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
         raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
     torch.manual_seed(config.seed)
     choice = EnvChoice(config.env, env_args(config))
-    agent = GRPO(policy, config=config, folder=folder, on_step=reporter.step, on_stop=reporter.stop)
+    first = load_policy(config) if resumed and config.objective.kl_coef > 0 else policy
+    agent = GRPO(policy, config=config, reference=first, folder=folder, on_step=reporter.step, on_stop=reporter.stop)
     if resumed:
         agent.resume()
-        if agent.reference is not None:
-            agent.reference = frozen_copy(load_policy(config))
     reporter.begin(Start(config, describe(policy), folder.path, agent.step))
     test_seeds = distinct_seeds(choice, "test", config.seed, config.evaluation.test_problems)
     if before is None:
         reporter.phase(f"testing the start on {len(test_seeds)} problems of {config.env}")
         before = _test(policy, choice, test_seeds, config)
         write_json(folder.path / "before.json", before)
-    reporter.phase(f"training for {config.steps - agent.step} steps of {config.prompts} x {config.group_size} completions")
+    reporter.phase(
+        f"the start is right on {before['pass@1']:.1%} of them ({before['greedy']:.1%} greedy); training for "
+        f"{config.steps - agent.step} steps of {config.prompts} x {config.group_size} completions"
+    )
     finished = agent.learn()
     if not finished:
         return Result(folder.path, False, {}, {})
@@ -205,5 +207,8 @@ def _read_before(folder: RunFolder) -> dict[str, Any] | None:
     path = folder.path / "before.json"
     if not path.exists():
         return None
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} is damaged: {error}") from error
     return record

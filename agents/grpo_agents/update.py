@@ -28,9 +28,10 @@ class Update:
     Attributes:
         advantages: One per episode, 0.0 for rows that did not teach.
         terms: Loss terms of the last pass; None when nothing taught.
-        grad_norm: Norm of the gradient before clipping, 0.0 when nothing taught, not finite when the step was refused.
-        trained_tokens: Own tokens that went through forward and backward.
-        skipped: Why the weights were left untouched, "" when they moved.
+        grad_norm: Norm of the last pass's gradient before clipping, 0.0 when nothing taught.
+        trained_tokens: Own tokens that the weights moved by.
+        skipped: Why the weights were left untouched, "" when they moved. A refusal in a later pass over the batch
+            keeps the passes before it.
     """
 
     advantages: Tensor
@@ -43,6 +44,11 @@ class Update:
     def refused(self) -> bool:
         """Whether a step was due and not taken, as opposed to a batch in which nothing taught."""
         return bool(self.skipped) and self.terms is not None
+
+    @classmethod
+    def none(cls, why: str) -> Update:
+        """A step that had no episodes to learn from."""
+        return cls(torch.zeros(0), None, 0.0, 0, why)
 
 
 @dataclass(frozen=True)
@@ -91,16 +97,20 @@ def update(
     lesson = lesson_of(episodes, teaching, advantages, objective, max_tokens)
     if reference is not None:
         frozen = reference.frozen(lesson.groups, temperature, optimisation.token_budget)
-        lesson = Lesson(lesson.groups, lesson.old, lesson.advantages, lesson.weights, frozen)
+        lesson = dataclasses.replace(lesson, reference=frozen)
     terms, norm = None, 0.0
-    for _ in range(optimisation.updates_per_batch):
+    for turn in range(optimisation.updates_per_batch):
         optimizer.zero_grad(set_to_none=True)
         terms = accumulate(logprobs, lesson, objective, optimisation.token_budget, temperature)
         norm = _clip(optimizer, optimisation.max_grad_norm)
         if not (math.isfinite(norm) and math.isfinite(float(terms.loss))):
             optimizer.zero_grad(set_to_none=True)
-            return Update(advantages, terms, norm, 0, _blame(lesson, terms, norm))
+            new = logprobs.frozen(lesson.groups, temperature, optimisation.token_budget)
+            suspects = _not_finite(new.cpu() + lesson.old, [episodes[row].length for row in teaching], teaching)
+            why = f"loss {float(terms.loss)} or gradient norm {norm} is not finite{suspects}"
+            return Update(advantages, terms, norm, len(lesson.old) if turn else 0, why)
         optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
     return Update(advantages, terms, norm, len(lesson.old), "")
 
 
@@ -109,9 +119,7 @@ def advantages_of(episodes: Sequence[Episode], objective: Objective) -> Tensor:
     valid = torch.tensor([episode.valid for episode in episodes])
     rewards = torch.tensor([e.reward if e.valid else 0.0 for e in episodes], dtype=torch.float64)
     groups = torch.tensor([episode.group for episode in episodes])
-    return compute_advantages(
-        rewards, groups, scale=objective.scale, baseline=objective.baseline, valid=valid
-    ).float()
+    return compute_advantages(rewards, groups, scale=objective.scale, baseline=objective.baseline, valid=valid).float()
 
 
 def lesson_of(
@@ -178,10 +186,12 @@ def _clip(optimizer: torch.optim.Optimizer, max_norm: float) -> float:
     return float(torch.nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=False))
 
 
-def _blame(lesson: Lesson, terms: LossTerms, norm: float) -> str:
-    suspects = [place for place, value in enumerate(lesson.old.tolist()) if not math.isfinite(value)]
-    named = f"; sampled log-probs not finite at tokens {suspects[:5]}" if suspects else ""
-    return f"loss {float(terms.loss)} or gradient norm {norm} is not finite{named}"
+def _not_finite(logprobs: Tensor, lengths: Sequence[int], rows: Sequence[int], most: int = 5) -> str:
+    """Name the rows with log-probs that are not finite; flat tokens [N] of rows of the given lengths."""
+    parts = zip(rows, logprobs.split(list(lengths)), strict=True)
+    found = [str(row) for row, part in parts if not part.isfinite().all()]
+    shown = ", ".join(found[:most]) + (", ..." if len(found) > most else "")
+    return f"; log-probs of completions {shown} are not finite" if found else ""
 
 
 def _trajectory(episode: Episode) -> Trajectory:

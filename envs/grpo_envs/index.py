@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from grpo_gym.registration import register_family, register_task
-
 TASKS = {
     "math.chain": "grpo_envs.math.chain:chain",
     "math.linear": "grpo_envs.math.linear:linear",
@@ -20,6 +18,9 @@ FAMILIES = {
 
 def register() -> None:
     """Register families and tasks; the plugin entry point of this package."""
+    # not at the top: `import grpo_gym` calls this function, and whoever imports this module first would be in a circle
+    from grpo_gym.registration import register_family, register_task
+
     for family, tasks in FAMILIES.items():
         register_family(family, tasks)
     for name, entry in TASKS.items():

@@ -1,4 +1,4 @@
-"""Single environments for people to look at: found by id, ours or anyone's, with the answers shown where it has them."""
+"""Single environments for people to look at: found by id, ours or anyone's, with the answer where they show it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(identifier: str, tier: int | list[int] | None, split: str) -> gymnasium
         raise InvalidValueError(f"{identifier} is not one of grpo-gym's environments: it has no tiers and splits")
     try:
         env: gymnasium.Env[Any, Any] = gymnasium.make(identifier, disable_env_checker=True, **options).unwrapped
-    except gymnasium.error.Error as error:
+    except (gymnasium.error.Error, TypeError) as error:
         raise InvalidValueError(f"cannot make {identifier}: {error}") from error
     return env
 

@@ -1,7 +1,7 @@
 """`grpo-gym eval RUN_OR_MODEL`: pass@1 of a run's checkpoint or of any policy, on held-out problems.
 
-A run is read the way it was trained (environment, prompt style, sampling); options may ask for something else. Its figures
-are also written into its folder, as eval-<split>.json.
+A run is read the way it was trained (environment, prompt style, sampling); options may ask for something else. Its
+figures are also written into its folder, as eval-<split>.json.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from grpo_agents.config import TrainConfig, from_dict
+from grpo_agents.config import TrainConfig
 from grpo_gym.cli.live import device_line
 from grpo_gym.cli.options import Count, need_agents, parse
 from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
@@ -66,7 +66,9 @@ def run(arguments: list[str]) -> int:
         record, sampled, greedy = _evaluate(config, options, folder if is_run else None)
     from grpo_gym.cli.report import print_scores
 
-    print_scores(sampled, greedy, f"{record['n']:,} {options.split} problems of {config.env}")
+    print_scores(
+        sampled, greedy, f"{record['n']:,} {options.split} problems of {config.env}", record["content_checked"]
+    )
     if not is_run:
         return 0
     from grpo_agents.files import write_json
@@ -84,9 +86,7 @@ def _config(options: Options, folder: Path | None) -> TrainConfig:
     else:
         from grpo_agents.run_folder import RunFolder
 
-        record = RunFolder(folder).read_config()
-        record.pop("policy", None)
-        config = from_dict(TrainConfig, record)
+        config = RunFolder(folder).train_config()
     changes: dict[str, Any] = {"device": options.device, "threads": options.threads}
     if options.env and options.env != config.env:
         changes |= {"env": options.env, "tier": (), "env_args": {}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -32,7 +33,8 @@ def run(arguments: list[str]) -> int:
     ids = registered_ids()
     chosen = [identifier for identifier in ids if options.filter.lower() in identifier.lower()]
     if not chosen:
-        raise UnknownNameError("environment", options.filter, ids)
+        parts = {part for identifier in ids for part in re.split(r"[/.]|-v\d+", identifier) if part}
+        raise UnknownNameError("filter", options.filter, parts)
     rows = [describe(identifier) for identifier in chosen]
     if options.json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")

@@ -34,7 +34,7 @@ def step_line(metrics: Mapping[str, Any], steps: int) -> str:
         f"reward {metrics['reward']:.3f}",
         f"length {metrics['length']:5.1f}",
         f"signal {percent(metrics['groups/signal']):>7}",
-        f"grad {metrics['grad_norm']:.3f}",
+        f"grad {metrics['grad_norm']:<7.2g}",
         f"{seconds:.1f} s",
     ]
     if metrics.get("val/pass@1") is not None:

@@ -1,6 +1,6 @@
 """The front door: find the command, import only what it needs, and turn errors into one line and an exit code.
 
-Exit codes: 0 done, 2 a mistake in what was asked, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 the reader of a pipe left, 2 a mistake in what was asked, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -81,6 +81,6 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _reader_gone() -> int:
-    """End quietly when the reader of a pipe (`| head`) has left; Python would complain again when it flushes."""
+    """End quietly, as rich does, when a pipe's reader (`| head`) has left; Python would complain when it flushes."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return 1

@@ -29,8 +29,8 @@ def parse(options: type[O], command: str, arguments: list[str], default: O | Non
         default: Values that hold where no argument says otherwise.
     """
     settings: dict[str, Any] = {} if default is None else {"default": default}
-    quiet: Any = tyro.conf.FlagCreatePairsOff[options]  # --answers, without a --no-answers beside it
-    read: O = tyro.cli(quiet, prog=f"grpo-gym {command}", args=arguments, **settings)
+    single = (tyro.conf.FlagCreatePairsOff,)  # --answers, without a --no-answers beside it
+    read: O = tyro.cli(options, prog=f"grpo-gym {command}", args=arguments, config=single, **settings)
     return read
 
 

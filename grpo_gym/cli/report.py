@@ -64,8 +64,15 @@ def print_example(example: Mapping[str, Any]) -> None:
     screen.print()
 
 
-def print_scores(sampled: Score, greedy: Score, title: str) -> None:
-    """Print an evaluation: pass@1 with intervals and length, in all and by task and tier."""
+def print_scores(sampled: Score, greedy: Score, title: str, checked: bool) -> None:
+    """Print an evaluation: pass@1 with intervals and length, in all and by task and tier.
+
+    Args:
+        sampled: Answers drawn.
+        greedy: Answers of most likely tokens, to the same problems.
+        title: What was answered.
+        checked: Whether the split keeps content apart; said when it does not.
+    """
     table = grid(("", "n", "pass@1, sampled", "pass@1, greedy"), numbers=(1, 2, 3), title=title)
     table.add_row("all", str(sampled.n), *(interval(score.pass_at_1, *score.interval) for score in (sampled, greedy)))
     by_task, by_task_greedy = sampled.by_task(), greedy.by_task()
@@ -74,3 +81,5 @@ def print_scores(sampled: Score, greedy: Score, title: str) -> None:
     screen = terminal()
     screen.print(table, soft_wrap=False)
     screen.print(plain(f"completion length: {sampled.length:.1f} tokens sampled, {greedy.length:.1f} greedy"))
+    if not checked:
+        screen.print(plain(UNCHECKED, "yellow"))

@@ -16,7 +16,7 @@ import tyro
 
 from grpo_agents.config import EMBEDDED, Sampling, SFTConfig, TrainConfig, to_dict
 from grpo_gym.cli.live import device_line
-from grpo_gym.cli.options import key_values, need_agents, parse
+from grpo_gym.cli.options import key_values, parse
 from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
 from grpo_gym.cli.train import check
 from grpo_gym.errors import CheckpointError, InvalidValueError
@@ -98,7 +98,7 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     sampled, greedy = _score(policy, choice, options, config.seed)
     from grpo_gym.cli.report import print_scores
 
-    print_scores(sampled, greedy, f"{sampled.n:,} val problems of {config.env}")
+    print_scores(sampled, greedy, f"{sampled.n:,} val problems of {config.env}", choice.ours)
     record = {
         "model": options.model,
         "config": to_dict(config),

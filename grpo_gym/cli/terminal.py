@@ -1,4 +1,4 @@
-"""What the terminal shows. Texts from policies and problems are hostile: they go through `plain` and are never markup."""
+"""What the terminal shows. Texts of policies and problems are hostile: they go through `plain`, never markup."""
 
 from __future__ import annotations
 

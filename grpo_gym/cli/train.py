@@ -60,7 +60,8 @@ def check(env: str, model: str, command: str) -> None:
         return
     from grpo_agents.hub import find_folder
 
-    find_folder(model)
+    with warnings_on_stderr():
+        find_folder(model)
 
 
 def _from_file(arguments: list[str]) -> TrainConfig:
@@ -82,7 +83,7 @@ def _resume(folder: Path, arguments: list[str]) -> int:
     from grpo_agents.run_folder import RunFolder
     from grpo_agents.train import resume
 
-    find(str(RunFolder(folder).read_config().get("env", "")))
+    find(RunFolder(folder).train_config().env)
     return _watched(folder, lambda reporter: resume(folder, reporter))
 
 
@@ -97,7 +98,9 @@ def _watched(folder: Path, job: Callable[[Reporter], Result]) -> int:
         with warnings_on_stderr():
             result = job(reporter)
     except KeyboardInterrupt:
-        screen.print(plain(f"stopped at once; the last checkpoint is whole\nto resume: {resume_line(folder)}"))
+        begun = (folder / "config.yaml").exists()
+        hint = f"to resume from the last checkpoint: {resume_line(folder)}" if begun else "nothing was written yet"
+        screen.print(plain(f"stopped at once; {hint}"))
         return 130
     if not result.finished:
         screen.print(plain(f"stopped; to resume: {resume_line(folder)}"))

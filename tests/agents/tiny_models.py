@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
@@ -26,6 +27,9 @@ from transformers import (
     Qwen2Config,
     Qwen3Config,
 )
+
+from grpo_agents.packing import Group
+from grpo_gym.errors import ModelError
 
 VOCAB = 97
 CONTEXT = 64
@@ -127,3 +131,30 @@ def alone(model: Any, prompt: Sequence[int], tail: Sequence[int], temperature: f
     logits: Tensor = model(input_ids=torch.tensor([[*prompt, *tail]])).logits[0].float()
     before = (logits / temperature).log_softmax(-1)[len(prompt) - 1 : -1]
     return before.gather(1, torch.tensor(tail)[:, None])[:, 0]
+
+
+def message_of(call: Any, *args: Any, **kwargs: Any) -> str:
+    """Return the text of the ModelError that the call raises; it must be one line."""
+    with pytest.raises(ModelError) as caught:
+        call(*args, **kwargs)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def ragged_groups(seed: int = 0) -> list[Group]:
+    """Return groups of unlike size; the second is multi-turn, with the environment's words in the middle."""
+    prompts = random_prompts([5, 3, 8], seed)
+    lengths = [[4, 1, 12], [9, 10], [2, 6, 3, 7]]
+    tails = [random_prompts(row, seed + 10 + place) for place, row in enumerate(lengths)]
+    own = [[[True] * length for length in row] for row in lengths]
+    own[1] = [[True] * 3 + [False] * 4 + [True] * 2, [False, False] + [True] * 7 + [False]]
+    return [Group(prompt, tail, mask) for prompt, tail, mask in zip(prompts, tails, own, strict=True)]
+
+
+def row_by_row(model: Any, groups: list[Group], temperature: float = 1.0) -> Tensor:
+    parts = []
+    for group in groups:
+        for tail, own in zip(group.tails, group.own, strict=True):
+            parts.append(alone(model, group.prompt, tail, temperature)[torch.tensor(own)])
+    return torch.cat(parts)
