@@ -22,7 +22,8 @@ def new_folder(target: str | Path) -> Iterator[Path]:
     """Yield an empty folder that becomes `target` when the block ends without an error.
 
     Args:
-        target: The folder to make or to replace; parents are made as needed.
+        target: The folder to make or to replace as a whole; parents are made as needed. Inside another such block the
+            yielded folder may itself be the target, before other files are written into it.
     """
     path = Path(target).absolute()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,6 @@ from grpo_agents.config import Sampling
 from grpo_agents.environments import ask, check_group, reset_rows
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
-from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import row_info
 
 TOO_LONG = "prompt longer than the context"
@@ -116,14 +115,15 @@ def collect(
     return episodes
 
 
-def check_some_fit(policy: Policy, episodes: Sequence[Episode]) -> None:
-    """Raise InvalidValueError when no prompt at all fits the context: nothing was tried then."""
-    if episodes and all(episode.skipped == TOO_LONG for episode in episodes):
-        shortest = min(len(policy.render([{"role": "user", "content": episode.prompt}])) for episode in episodes)
-        raise InvalidValueError(
-            f"none of the prompts fits the model's context of {policy.context} tokens with room for an answer; the "
-            f"shortest has {shortest}: shorten the prompts or take a model with a longer context"
-        )
+def none_fits(policy: Policy, episodes: Sequence[Episode]) -> str:
+    """Return a sentence when no prompt at all fits the context, so that nothing was tried; else ""."""
+    if not episodes or any(episode.skipped != TOO_LONG for episode in episodes):
+        return ""
+    shortest = min(len(policy.render([{"role": "user", "content": episode.prompt}])) for episode in episodes)
+    return (
+        f"none of the prompts fits the model's context of {policy.context} tokens with room for an answer; the "
+        f"shortest has {shortest}: shorten the prompts or take a model with a longer context"
+    )
 
 
 def _first_turn(

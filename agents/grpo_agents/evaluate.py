@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
-from grpo_agents.collect import Episode, check_some_fit, collect
+from grpo_agents.collect import Episode, collect, none_fits
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice
 from grpo_agents.policy import Policy
+from grpo_gym.errors import InvalidValueError
 from grpo_gym.problem import Split
 from grpo_gym.rng import stable_hash
 
@@ -122,7 +123,8 @@ def evaluate(
             episodes += collect(policy, env, part, 1, sampling, generator, greedy)
         finally:
             env.close()
-    check_some_fit(policy, episodes)
+    if why := none_fits(policy, episodes):
+        raise InvalidValueError(why)
     return Score(episodes, greedy)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from gymnasium.vector import VectorEnv
 
-from grpo_agents.collect import Episode, check_some_fit, collect
+from grpo_agents.collect import Episode, collect, none_fits
 from grpo_agents.config import TrainConfig
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, seeds_for
 from grpo_agents.evaluate import evaluate
@@ -112,38 +112,38 @@ class GRPO:
         return self.step >= self.config.steps
 
     def _play_step(self, val_seeds: list[int]) -> None:
-        """Sample, score, learn, log. A fault of the environment's own costs one batch, not the run."""
+        """Sample, score, learn, log. A step that fails costs one batch; MAX_FAILURES in a row end the run."""
         began = time.perf_counter()
         set_learning_rate(self.optimizer, self.step, self.config)
         episodes, lost = self._rollout_or_cause()
         sampled = time.perf_counter()
-        result = Update.none(lost) if lost else self.improve(episodes)
+        result = Update.none(len(episodes), lost) if lost else self.improve(episodes)
         trained = time.perf_counter()
         metrics = step_metrics(self.step, episodes, result, self.optimizer.param_groups[0]["lr"])
         metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled}
         metrics |= self._validate(val_seeds)
         self._record(metrics, episodes, result)
-        if lost or result.refused:
+        if result.refused:
             self._failed(result.skipped)
         else:
             self.failures = []
 
     def _rollout_or_cause(self) -> tuple[list[Episode], str]:
-        """Return the step's episodes, or none and why the environment gave none."""
+        """Return the step's episodes, and why nothing can be learned from them when that is a fault, else ""."""
         try:
-            return self.rollout(), ""
+            episodes = self.rollout()
         except EnvironmentRaisedError as error:
             return [], str(error)
+        return episodes, none_fits(self.policy, episodes)
 
     def rollout(self) -> list[Episode]:
         """Sample one completion per row, G rows per problem, and score them.
 
         Raises:
             EnvironmentRaisedError: The environment raised.
-            InvalidValueError: No prompt fits the context.
         """
         config = self.config
-        episodes = collect(
+        return collect(
             self.policy,
             self.env,
             seeds_for("train", config.seed, self.step, config.prompts),
@@ -151,8 +151,6 @@ class GRPO:
             config.sampling,
             torch.Generator().manual_seed(stable_hash("sample", config.seed, self.step) % 2**63),
         )
-        check_some_fit(self.policy, episodes)
-        return episodes
 
     def improve(self, episodes: Sequence[Episode]) -> Update:
         """Raise the log-probs of completions that beat their group, lower the others."""

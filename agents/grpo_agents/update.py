@@ -32,6 +32,7 @@ class Update:
         trained_tokens: Own tokens that the weights moved by.
         skipped: Why the weights were left untouched, "" when they moved. A refusal in a later pass over the batch
             keeps the passes before it.
+        refused: Whether a step was due and not taken, as opposed to a batch in which nothing taught.
     """
 
     advantages: Tensor
@@ -39,16 +40,12 @@ class Update:
     grad_norm: float
     trained_tokens: int
     skipped: str
-
-    @property
-    def refused(self) -> bool:
-        """Whether a step was due and not taken, as opposed to a batch in which nothing taught."""
-        return bool(self.skipped) and self.terms is not None
+    refused: bool = False
 
     @classmethod
-    def none(cls, why: str) -> Update:
-        """A step that had no episodes to learn from."""
-        return cls(torch.zeros(0), None, 0.0, 0, why)
+    def none(cls, rows: int, why: str, refused: bool = True) -> Update:
+        """What a step did that had nothing to learn from."""
+        return cls(torch.zeros(rows), None, 0.0, 0, why, refused)
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,12 @@ def update(
     """Take `updates_per_batch` optimiser steps on a batch.
 
     Rows whose advantage is zero (all their group got the same reward) have no gradient without a KL term, so they are
-    not forwarded; they still count in the mean. A loss or gradient that is not finite leaves the weights untouched.
+    not forwarded; they still count in the mean. Sampled log-probs, a loss or a gradient that are not finite leave the
+    weights untouched.
     """
+    sampled = [[p for p, own in _own(e.trajectory) if own] if e.trajectory else [] for e in episodes]
+    if broken := _not_finite(range(len(episodes)), sampled):
+        return Update.none(len(episodes), f"the sampled {broken}")
     advantages = advantages_of(episodes, objective)
     teaching = [
         row
@@ -93,7 +94,7 @@ def update(
         if episode.valid and episode.length and (advantages[row] != 0 or reference is not None)
     ]
     if not teaching:
-        return Update(advantages, None, 0.0, 0, "no group had a spread of rewards")
+        return Update.none(len(episodes), "no group had a spread of rewards", refused=False)
     lesson = lesson_of(episodes, teaching, advantages, objective, max_tokens)
     if reference is not None:
         frozen = reference.frozen(lesson.groups, temperature, optimisation.token_budget)
@@ -106,9 +107,10 @@ def update(
         if not (math.isfinite(norm) and math.isfinite(float(terms.loss))):
             optimizer.zero_grad(set_to_none=True)
             new = logprobs.frozen(lesson.groups, temperature, optimisation.token_budget)
-            suspects = _not_finite(new.cpu() + lesson.old, [episodes[row].length for row in teaching], teaching)
-            why = f"loss {float(terms.loss)} or gradient norm {norm} is not finite{suspects}"
-            return Update(advantages, terms, norm, len(lesson.old) if turn else 0, why)
+            parts = new.cpu().split([episodes[row].length for row in teaching])
+            broken = _not_finite(teaching, [part.tolist() for part in parts])
+            why = f"loss {float(terms.loss)} or gradient norm {norm} is not finite" + (broken and f"; {broken}")
+            return Update(advantages, terms, norm, len(lesson.old) if turn else 0, why, refused=True)
         optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     return Update(advantages, terms, norm, len(lesson.old), "")
@@ -186,12 +188,11 @@ def _clip(optimizer: torch.optim.Optimizer, max_norm: float) -> float:
     return float(torch.nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=False))
 
 
-def _not_finite(logprobs: Tensor, lengths: Sequence[int], rows: Sequence[int], most: int = 5) -> str:
-    """Name the rows with log-probs that are not finite; flat tokens [N] of rows of the given lengths."""
-    parts = zip(rows, logprobs.split(list(lengths)), strict=True)
-    found = [str(row) for row, part in parts if not part.isfinite().all()]
+def _not_finite(rows: Sequence[int], logprobs: Sequence[Sequence[float]], most: int = 5) -> str:
+    """Return a sentence that names the rows whose log-probs are not all finite; "" for none."""
+    found = [str(row) for row, values in zip(rows, logprobs, strict=True) if not math.isfinite(sum(values))]
     shown = ", ".join(found[:most]) + (", ..." if len(found) > most else "")
-    return f"; log-probs of completions {shown} are not finite" if found else ""
+    return f"log-probs of completions {shown} are not finite" if found else ""
 
 
 def _trajectory(episode: Episode) -> Trajectory:

@@ -27,10 +27,12 @@ NO_SIGNAL = 0.9
 
 def step_line(metrics: Mapping[str, Any], steps: int) -> str:
     """Return a step in one line; validation where it was measured, and why when the weights did not move."""
-    width = len(str(steps))
+    step = f"step {metrics['step']:>{len(str(steps))}}/{steps}"
+    if not metrics["rows"]:
+        return f"{step}  lost: {metrics['update/skipped']}"
     seconds = sum(value for key, value in metrics.items() if key.startswith("seconds/"))
     parts = [
-        f"step {metrics['step']:>{width}}/{steps}",
+        step,
         f"reward {metrics['reward']:.3f}",
         f"length {metrics['length']:5.1f}",
         f"signal {percent(metrics['groups/signal']):>7}",
@@ -41,6 +43,8 @@ def step_line(metrics: Mapping[str, Any], steps: int) -> str:
         parts.append(f"val pass@1 {percent(metrics['val/pass@1'])}")
     if metrics.get("rows/abstained"):
         parts.append(f"{metrics['rows/abstained']} not judged")
+    if metrics.get("rows/skipped"):
+        parts.append(f"{metrics['rows/skipped']} left out")
     if metrics.get("update/skipped"):
         parts.append(f"no update: {metrics['update/skipped']}")
     return "  ".join(parts)
@@ -71,7 +75,7 @@ def watches(config: TrainConfig) -> list[Watch]:
     cut = f"of the answers were cut at --sampling.max-tokens {config.sampling.max_tokens}: raise it"
     return [
         Watch(lambda m: m["groups/signal"] <= 1 - NO_SIGNAL, lambda m: _no_signal(m, config.prompts)),
-        Watch(lambda m: m["ended"] < 0.5, lambda m: f"{percent(1 - m['ended'])} {cut}"),
+        Watch(lambda m: m["rows"] > 0 and m["ended"] < 0.5, lambda m: f"{percent(1 - m['ended'])} {cut}"),
         Watch(
             lambda m: m["rows/abstained"] > 0.1 * m["rows"],
             lambda m: f"{m['rows/abstained']} of {m['rows']} answers could not be judged and teach nothing",

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the reader of a pipe left, 2 a mistake in what was asked, 
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words or os.environ.get("GRPO_GYM_DEBUG", "") not in ("", "0")
     words = [word for word in words if word != "--debug"]
+    _take_any_character()
     try:
         return _dispatch(words)
     except (GrpoGymError, OSError) as error:
@@ -78,6 +80,13 @@ def _dispatch(words: list[str]) -> int:
         raise UnknownNameError("command", command, COMMANDS)
     run: Callable[[list[str]], int] = importlib.import_module(f"grpo_gym.cli.{command}").run
     return run(arguments)
+
+
+def _take_any_character() -> None:
+    """Let no letter that a terminal cannot show, and no byte that is not UTF-8, end a command."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
 
 
 def _reader_gone() -> int:

@@ -28,7 +28,7 @@ class Word(gymnasium.Env[str, str]):
         faults: Answers for which `step` raises: "" for none, "all", or "some" (those of even length).
         odd_reward: Given instead of the right reward for answers of even length.
         seeded: Whether the number follows from the seed, as it should.
-        padding: Characters that make the prompt longer.
+        padding: Characters that make the prompts with odd numbers longer.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Word(gymnasium.Env[str, str]):
         super().reset(seed=seed if self.seeded else None)
         self.running = True
         number = int(self.np_random.integers(10_000))
-        return f"word {number}" + " " * self.padding, {"level": number % 3}
+        return f"word {number}" + " " * (self.padding * (number % 2)), {"level": number % 3}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         if not self.running:
@@ -60,9 +60,9 @@ class Word(gymnasium.Env[str, str]):
 
 
 class Countdown(gymnasium.Env[str, str]):
-    """Counts down; over when an answer is long enough, or out of turns. Replies hold a random number of the episode."""
+    """Counts down; over when enough of an answer is letters, or out of turns. Replies hold a random number of the episode."""
 
-    def __init__(self, enough: int = 12) -> None:
+    def __init__(self, enough: float = 0.5) -> None:
         self.observation_space = TEXT
         self.action_space = TEXT
         self.enough = enough
@@ -77,7 +77,7 @@ class Countdown(gymnasium.Env[str, str]):
         if self.turns >= TURNS:
             raise RuntimeError("stepped behind the end")
         self.turns += 1
-        over = len(action) >= self.enough
+        over = letters(action) >= self.enough
         info = {"turns": self.turns, "rewards": {"letters": letters(action)}}
         truncated = not over and self.turns == TURNS
         message = f"{TURNS - self.turns} left, {int(self.np_random.integers(10_000))}"
@@ -112,9 +112,11 @@ def vector(kind: type[gymnasium.Env[Any, Any]], rows: int, mode: AutoresetMode, 
     return SyncVectorEnv([partial(kind, **args) for _ in range(rows)], autoreset_mode=mode)
 
 
-def processes(kind: type[gymnasium.Env[Any, Any]], rows: int, mode: AutoresetMode) -> AsyncVectorEnv[Any, Any, Any]:
+def processes(
+    kind: type[gymnasium.Env[Any, Any]], rows: int, mode: AutoresetMode, **args: Any
+) -> AsyncVectorEnv[Any, Any, Any]:
     """Return Gymnasium's own vector environment, one process per row."""
-    return AsyncVectorEnv([kind] * rows, shared_memory=False, autoreset_mode=mode)
+    return AsyncVectorEnv([partial(kind, **args)] * rows, shared_memory=False, autoreset_mode=mode)
 
 
 WORD = "tests.agents.foreign_envs:foreign/Word-v0"

@@ -36,10 +36,16 @@ def test_a_step_is_one_line() -> None:
 
 
 def test_a_step_says_validation_abstentions_and_why_nothing_was_learned() -> None:
-    more = {"val/pass@1": 0.5, "rows/abstained": 3, "update/skipped": "no group had a spread of rewards"}
-    line = step_line(QUIET | more, 30)
+    why = "no group had a spread of rewards"
+    line = step_line(QUIET | {"val/pass@1": 0.5, "rows/abstained": 3, "rows/skipped": 4, "update/skipped": why}, 30)
 
-    assert line.endswith("  val pass@1 50.0 %  3 not judged  no update: no group had a spread of rewards")
+    assert line.endswith(f"  val pass@1 50.0 %  3 not judged  4 left out  no update: {why}")
+
+
+def test_a_lost_step_says_why() -> None:
+    lost = QUIET | {"rows": 0, "reward": float("nan"), "update/skipped": "the environment raised OSError: gone"}
+
+    assert step_line(lost, 30) == "step  7/30  lost: the environment raised OSError: gone"
 
 
 def live(config: TrainConfig) -> Live:

@@ -10,6 +10,7 @@ import pytest
 import grpo_gym
 from grpo_gym.cli import main as front
 from grpo_gym.cli.main import COMMANDS
+from tests.cli import toy
 from tests.cli.conftest import Cli, finish, spawn
 
 
@@ -140,6 +141,14 @@ print([main(words.split()) for words in (
         f"error: grpo-gym {command} needs the 'agent' extra: pip install 'grpo-gym[agent]'"
         for command in ("train", "eval", "sft")
     ]
+
+
+def test_no_character_that_the_terminal_lacks_ends_a_command() -> None:
+    words = ("sample", toy.LETTERS.replace("toy/", "tö/"))
+    said = finish(spawn(*words, PYTHONIOENCODING="ascii"))
+
+    assert said.code == 2
+    assert "'t\\xf6/Toy.Letters-v0'" in said.err
 
 
 def test_the_installed_script_is_the_same_program() -> None:

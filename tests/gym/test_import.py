@@ -10,7 +10,7 @@ import sys
 HEAVY = ("torch", "transformers", "sympy", "datasets", "pandas", "pyarrow", "matplotlib", "rich", "tyro", "yaml")
 OURS = ("grpo_gym.pool", "grpo_gym.cli", "grpo_rewards.math", "grpo_envs.math", "grpo_agents")
 BUDGET = 0.1
-ROUNDS = 5
+ROUNDS = 3
 
 
 def cpu_seconds(program: str) -> float:

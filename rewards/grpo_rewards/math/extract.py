@@ -1,7 +1,8 @@
 r"""Find the one final answer in a response: the last `\boxed{...}`, else the last final-answer line.
 
 There is no fallback to "any last number": a response that names no answer has none, else a policy learns to mention
-many numbers. Two answers offered as alternatives are a hedge, not an answer.
+many numbers. Two answers offered as alternatives are a hedge, not an answer. Everything here is one pass over the text:
+a policy will find an answer that takes quadratic time.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from dataclasses import dataclass
 
 from grpo_rewards.math.rational import read_rational
 
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_LINE = re.compile(
-    r"^[\s*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the\s+)?(?:final\s+)?answer"
-    r"(?:\s+is|\s*[:=])[\s*:]*(?P<line>\S.*)$"
-    r"|^\s*\#{4}\s*(?P<hash>\S.*)$",
-    re.IGNORECASE | re.MULTILINE,
+_TOKEN = re.compile(r"(?P<box>\\{1,2}(?:boxed|fbox)\s*\{)|\\[\\{}]|(?P<open>\{)|(?P<close>\})")
+"""A box is opened, an escaped brace or backslash, a brace. Escaped once more (as in JSON), a box is still a box."""
+
+_LABEL = re.compile(
+    r"[ \t*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the[ \t]+)?(?:final[ \t]+)?answer"
+    r"(?:[ \t]+is\b|[ \t]*[:=])[ \t*:]*",
+    re.IGNORECASE,
 )
+_HASHES = re.compile(r"[ \t]*\#{4}(?!\#)[ \t]*")
+"""The final-answer line of GSM8K."""
+
 _BETWEEN_ALTERNATIVES = re.compile(
     r"[\s$.,;:()\\\[\]]*(?:(?:or|and|maybe|perhaps|either)[\s$.,;:()\\\[\]]*)*", re.IGNORECASE
 )
-_THINK = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,52 +41,80 @@ class Extraction:
     hedged: bool = False
 
 
+@dataclass(frozen=True)
+class _Box:
+    start: int
+    inside: int
+    end: int
+
+
 def final_answer(response: str) -> Extraction:
-    """Return the final answer of a response. Text inside `<think>` does not count; an unclosed one hides the rest."""
-    visible = _THINK.sub(" ", response)
-    visible = visible.rsplit("</think>", 1)[-1].split("<think>", 1)[0]
+    """Return the final answer of a response. Text inside `<think>` does not count; an unclosed one hides the rest.
+
+    Raises:
+        TooBigError: When two boxes side by side hold numerals too long to be compared.
+    """
+    visible = _without_thoughts(response)
     boxes = _boxes(visible)
-    if boxes:
-        return _last_box(visible, boxes)
-    lines = list(_LINE.finditer(visible))
-    if not lines:
-        return Extraction(None)
-    return Extraction((lines[-1]["line"] or lines[-1]["hash"]).strip())
+    if not boxes:
+        return Extraction(_last_line(visible))
+    contents = [visible[box.inside : box.end - 1].strip() for box in boxes]
+    if _is_hedged(visible, boxes, contents):
+        return Extraction(contents[-1], hedged=True)
+    return Extraction(contents[-1] or None)
 
 
-def _boxes(text: str) -> list[tuple[int, int, str]]:
-    """Return (start, end, content) of every box with balanced braces, in one pass over the text."""
-    found = []
-    position = 0
-    while (match := _BOX.search(text, position)) is not None:
-        end = _closing_brace(text, match.end())
-        if end is None:
+def _without_thoughts(response: str) -> str:
+    """Return the text outside `<think>...</think>`; before a stray closing tag all is thought."""
+    kept, position = [], 0
+    while (start := response.find("<think>", position)) >= 0:
+        end = response.find("</think>", start)
+        if end < 0:
             break
-        found.append((match.start(), end + 1, text[match.end() : end].strip()))
-        position = end + 1
+        kept.append(response[position:start])
+        position = end + len("</think>")
+    kept.append(response[position:])
+    return " ".join(kept).rsplit("</think>", 1)[-1].split("<think>", 1)[0]
+
+
+def _boxes(text: str) -> list[_Box]:
+    """Return the boxes with balanced braces, outermost ones only. One that is never closed hides none inside it."""
+    found: list[_Box] = []
+    opened: list[tuple[int, int] | None] = []
+    for token in _TOKEN.finditer(text):
+        if token["box"] is not None:
+            opened.append(token.span())
+        elif token["open"] is not None:
+            opened.append(None)
+        elif token["close"] is not None and opened:
+            span = opened.pop()
+            if span is None:
+                continue
+            while found and found[-1].start > span[0]:
+                found.pop()
+            found.append(_Box(*span, token.end()))
     return found
 
 
-def _closing_brace(text: str, start: int) -> int | None:
-    depth = 1
-    for brace in re.finditer(r"\\[{}\\]|[{}]", text[start:]):
-        if brace.group() == "{":
-            depth += 1
-        elif brace.group() == "}":
-            depth -= 1
-            if depth == 0:
-                return start + brace.start()
+def _is_hedged(text: str, boxes: list[_Box], contents: list[str]) -> bool:
+    """Whether the last box is one of several different ones side by side."""
+    for position in range(len(boxes) - 2, -1, -1):
+        if not _BETWEEN_ALTERNATIVES.fullmatch(text, boxes[position].end, boxes[position + 1].start):
+            return False
+        if not _same(contents[position], contents[-1]):
+            return True
+    return False
+
+
+def _last_line(text: str) -> str | None:
+    """Return what the last final-answer line says; a label that stands alone is completed by the next line."""
+    following = ""
+    for line in reversed(text.splitlines()):
+        label = _LABEL.match(line) or _HASHES.match(line)
+        if label is not None:
+            return line[label.end() :].strip() or following or None
+        following = line.strip() or following
     return None
-
-
-def _last_box(text: str, boxes: list[tuple[int, int, str]]) -> Extraction:
-    last = boxes[-1]
-    for before, after in zip(reversed(boxes[:-1]), reversed(boxes[1:]), strict=True):
-        if not _BETWEEN_ALTERNATIVES.fullmatch(text[before[1] : after[0]]):
-            break
-        if not _same(before[2], last[2]):
-            return Extraction(last[2], hedged=True)
-    return Extraction(last[2] or None)
 
 
 def _same(left: str, right: str) -> bool:
