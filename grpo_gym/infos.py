@@ -21,7 +21,7 @@ def batch_infos(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         first = next(value for value, has in zip(values, present, strict=True) if has)
         if isinstance(first, dict):
             batched[key] = batch_infos([value if isinstance(value, dict) else {} for value in values])
-        elif isinstance(first, float):
+        elif any(isinstance(value, float) for value in values):
             batched[key] = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
         elif isinstance(first, int):
             batched[key] = np.array([0 if value is None else value for value in values], dtype=np.int64)

@@ -103,6 +103,9 @@ def make_env(name: str, **options: Any) -> TextEnv:
     return TextEnv(load_tasks(name), name=name, **options)
 
 
+make_env.metadata = TextEnv.metadata  # type: ignore[attr-defined]  # gym.make looks here for render modes ("ansi_list")
+
+
 def make_vector_env(name: str, num_envs: int = 1, **options: Any) -> GroupVectorEnv:
     """Vector entry point of every registered id. Raises UnknownNameError for an option that does not exist."""
     _check_options(GroupVectorEnv.__init__, options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from grpo_agents.collect import Episode, collect, none_fits
+from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice
 from grpo_agents.policy import Policy
@@ -82,7 +82,9 @@ class Score:
             "length": self.length,
             "reward": self.reward,
             "greedy": self.greedy,
-            "abstained": len(self.episodes) - self.n,
+            "abstained": sum(not e.valid and not e.skipped for e in self.episodes),
+            "not_finite": sum(e.skipped == NOT_FINITE for e in self.episodes),
+            "too_long": sum(e.skipped == TOO_LONG for e in self.episodes),
             "by_task": {label: {"pass@1": share, "n": n} for label, (share, n) in self.by_task().items()},
         }
 

@@ -27,7 +27,7 @@ from grpo_agents.atomic import new_folder
 from grpo_agents.config import TrainConfig, from_dict
 from grpo_agents.files import plain, write_json, write_text
 from grpo_agents.policy import Policy
-from grpo_gym.errors import CheckpointError
+from grpo_gym.errors import CheckpointError, InvalidValueError
 
 STATE = "state.json"
 OPTIMIZER = "optimizer.pt"
@@ -41,21 +41,28 @@ class RunFolder:
         self.checkpoints = self.path / "checkpoints"
 
     def create(self, config: dict[str, Any]) -> None:
-        """Make the folder and write the config. Raises CheckpointError when a run already lives there."""
+        """Make the folder and write config.yaml.
+
+        Raises:
+            CheckpointError: A run already lives there.
+            InvalidValueError: The config holds what YAML cannot, a function for instance.
+        """
+        import yaml
+
         self.check_free()
+        try:
+            text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+        except yaml.YAMLError as error:
+            raise InvalidValueError(
+                f"config.yaml cannot hold {error.args[-1]!r:.80}: register an environment that brings it, by an id"
+            ) from error
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        self.write_config(config)
+        write_text(self.path / "config.yaml", text)
 
     def check_free(self) -> None:
         """Raise CheckpointError when a run already lives in the folder."""
         if (self.path / "config.yaml").exists():
             raise CheckpointError(f"{self.path} already holds a run: choose another folder, or resume it with --resume")
-
-    def write_config(self, config: dict[str, Any]) -> None:
-        """Write config.yaml."""
-        import yaml
-
-        write_text(self.path / "config.yaml", yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
     def read_config(self) -> dict[str, Any]:
         """Return config.yaml. Raises CheckpointError when the folder holds no run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -199,8 +200,12 @@ def _answers(score: Score, most: int = 64) -> list[dict[str, Any]]:
 def _example(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a problem that went from wrong to right, or simply the first one."""
     pairs = list(zip(before, after, strict=True))
-    chosen = next((pair for pair in pairs if pair[0]["reward"] < 1.0 <= pair[1]["reward"]), pairs[0])
+    chosen = next((pair for pair in pairs if _right(pair[1]) and not _right(pair[0])), pairs[0])
     return {"prompt": chosen[0]["prompt"], "before": chosen[0], "after": chosen[1]}
+
+
+def _right(answer: dict[str, Any]) -> bool:
+    return (answer["reward"] or 0.0) >= 1.0  # None where it was not finite
 
 
 def _read_before(folder: RunFolder) -> dict[str, Any] | None:
@@ -211,4 +216,4 @@ def _read_before(folder: RunFolder) -> dict[str, Any] | None:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
-    return record
+    return {key: math.nan if value is None else value for key, value in record.items()}  # as `files.plain` wrote it

@@ -15,6 +15,7 @@ from enum import Enum
 from multiprocessing.connection import wait
 
 from grpo_gym.pool.workers import PATIENCE, START_LIMIT, Worker, Workers
+from grpo_gym.scoring import is_sound
 from grpo_gym.verdict import Reason, Verdict
 
 logger = logging.getLogger(__name__)
@@ -165,10 +166,13 @@ def _unpack(message: bytes) -> Result:
     if "unloadable" in reply:
         return Failure(Trouble.UNLOADABLE, str(reply["unloadable"]))
     value = reply["value"]
-    return Verdict(
+    verdict = Verdict(
         None if value is None else float(value),
         Reason(reply["reason"]),
         {str(name): float(part) for name, part in reply["components"].items()},
         str(reply["feedback"]),
         dict(reply["details"]),
     )
+    if not is_sound(verdict):
+        raise ValueError(f"no finite numbers: {verdict}")
+    return verdict

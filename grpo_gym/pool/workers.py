@@ -28,6 +28,9 @@ CLOSE_LIMIT = 2.0
 """Seconds that idle workers have to end by themselves before they are killed."""
 
 
+_SIGNALS = {known.value: known.name for known in signal.Signals}
+
+
 class Worker:
     """A process and our end of the pipe to it.
 
@@ -86,7 +89,7 @@ class Worker:
         code = self.process.returncode
         if code is None:
             return "it does not end"
-        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return f"exit code {code}" if code >= 0 else f"signal {_SIGNALS.get(-code, -code)}"
 
 
 class Workers:

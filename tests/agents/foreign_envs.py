@@ -29,10 +29,16 @@ class Word(gymnasium.Env[str, str]):
         odd_reward: Given instead of the right reward for answers of even length.
         seeded: Whether the number follows from the seed, as it should.
         padding: Characters that make the prompts with odd numbers longer.
+        solution: Shown in the reset's info when not empty.
     """
 
     def __init__(
-        self, faults: str = "", odd_reward: float | None = 0.0, seeded: bool = True, padding: int = 0
+        self,
+        faults: str = "",
+        odd_reward: float | None = 0.0,
+        seeded: bool = True,
+        padding: int = 0,
+        solution: str = "",
     ) -> None:
         self.observation_space = TEXT
         self.action_space = TEXT
@@ -40,13 +46,15 @@ class Word(gymnasium.Env[str, str]):
         self.odd_reward = odd_reward
         self.seeded = seeded
         self.padding = padding
+        self.solution = solution
         self.running = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed if self.seeded else None)
         self.running = True
         number = int(self.np_random.integers(10_000))
-        return f"word {number}" + " " * (self.padding * (number % 2)), {"level": number % 3}
+        info = {"solution": self.solution} if self.solution else {}
+        return f"word {number}" + " " * (self.padding * (number % 2)), {"level": number % 3, **info}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         if not self.running:
@@ -60,7 +68,7 @@ class Word(gymnasium.Env[str, str]):
 
 
 class Countdown(gymnasium.Env[str, str]):
-    """Counts down; over when enough of an answer is letters, or out of turns. Replies hold a random number of the episode."""
+    """Counts down; over when enough of an answer is letters, or out of turns. Each reply holds a random number."""
 
     def __init__(self, enough: float = 0.5) -> None:
         self.observation_space = TEXT
@@ -86,7 +94,7 @@ class Countdown(gymnasium.Env[str, str]):
         return message, letters(action) / TURNS, over, truncated, info
 
 
-class Numbers(gymnasium.Env[int, int]):
+class Numbers(gymnasium.Env[Any, Any]):
     """Not an environment of texts."""
 
     def __init__(self) -> None:
@@ -114,13 +122,13 @@ def vector(kind: type[gymnasium.Env[Any, Any]], rows: int, mode: AutoresetMode, 
 
 def processes(
     kind: type[gymnasium.Env[Any, Any]], rows: int, mode: AutoresetMode, **args: Any
-) -> AsyncVectorEnv[Any, Any, Any]:
+) -> AsyncVectorEnv[Any, Any]:
     """Return Gymnasium's own vector environment, one process per row."""
     return AsyncVectorEnv([partial(kind, **args)] * rows, shared_memory=False, autoreset_mode=mode)
 
 
 WORD = "tests.agents.foreign_envs:foreign/Word-v0"
 COUNTDOWN = "tests.agents.foreign_envs:foreign/Countdown-v0"
-gymnasium.register("foreign/Word-v0", entry_point=Word)
-gymnasium.register("foreign/Countdown-v0", entry_point=Countdown)
-gymnasium.register("foreign/Numbers-v0", entry_point=Numbers)
+gymnasium.register("foreign/Word-v0", entry_point="tests.agents.foreign_envs:Word")
+gymnasium.register("foreign/Countdown-v0", entry_point="tests.agents.foreign_envs:Countdown")
+gymnasium.register("foreign/Numbers-v0", entry_point="tests.agents.foreign_envs:Numbers")

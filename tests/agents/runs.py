@@ -1,4 +1,4 @@
-"""What the tests of the training loop share: a policy that babbles bytes, short configs, and how weights are compared."""
+"""What the tests of the training loop share: a policy that babbles bytes, short runs, and how weights are compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grpo_agents.config import Evaluation, Keeping, Objective, Optimisation, Sampling, TrainConfig
+from grpo_agents.config import Evaluation, Keeping, Optimisation, Sampling, TrainConfig, to_dict
 from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
@@ -28,7 +28,7 @@ def babbler(context: int = 256, architecture: str = "llama", double: bool = Fals
 
 def short(**changes: Any) -> TrainConfig:
     """Return a config of a second's run; a nested record is given by its changed fields, as a dict."""
-    base = TrainConfig(
+    base: Any = TrainConfig(
         steps=2,
         prompts=3,
         group_size=4,
@@ -39,8 +39,9 @@ def short(**changes: Any) -> TrainConfig:
     )
     for name, value in changes.items():
         now = getattr(base, name)
-        base = replace(base, **{name: replace(now, **value) if is_dataclass(now) else value})  # type: ignore[type-var]
-    return base
+        base = replace(base, **{name: replace(now, **value) if is_dataclass(now) else value})
+    config: TrainConfig = base
+    return config
 
 
 def weights(policy: Policy) -> dict[str, Tensor]:
@@ -59,7 +60,9 @@ def gradient(policy: Policy) -> Tensor:
     return torch.cat([part.flatten().double() for part in parts])
 
 
-def learn(policy: Policy, config: TrainConfig, env: Any = None, path: Path | None = None, **extra: Any) -> list[Metrics]:
+def learn(
+    policy: Policy, config: TrainConfig, env: Any = None, path: Path | None = None, **extra: Any
+) -> list[Metrics]:
     """Train, in a run folder when a path is given; return each step's metrics."""
     seen: list[Metrics] = []
     GRPO(policy, env, config, folder=new_run(path, config), on_step=seen.append, **extra).learn()
@@ -68,8 +71,6 @@ def learn(policy: Policy, config: TrainConfig, env: Any = None, path: Path | Non
 
 def new_run(path: Path | None, config: TrainConfig) -> RunFolder | None:
     """Return a fresh run folder, or None without a path."""
-    from grpo_agents.config import to_dict
-
     if path is None:
         return None
     folder = RunFolder(path)
@@ -86,5 +87,3 @@ def log(path: Path, name: str = "metrics") -> list[Metrics]:
     lines = (path / f"{name}.jsonl").read_text(encoding="ascii").splitlines()
     records = [json.loads(line, parse_constant=refuse) for line in lines]
     return [{key: value for key, value in record.items() if not key.startswith("seconds/")} for record in records]
-
-

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits
 from grpo_agents.config import Sampling
-from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds
+from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, reset_rows
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Completion
 from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
@@ -37,13 +37,13 @@ def play(env: VectorEnv[Any, Any, Any], policy: Policy | None = None, **changes:
 
 
 def replayed(env: gymnasium.Env[str, str], seed: int, texts: list[str]) -> tuple[str, float, dict[str, Any], bool]:
-    """Play one episode of a single environment by hand: prompt, reward, info, and whether it ends with the last text."""
+    """Play one episode of a single environment by hand: prompt, reward, info, and whether the last text ends it."""
     prompt, info = env.reset(seed=seed)
     total, over = 0.0, False
     for text in texts:
         assert not over
         _, reward, terminated, truncated, news = env.step(text)
-        total, over = total + reward, terminated or truncated
+        total, over = total + float(reward), terminated or truncated
         info = info | news
     return prompt, total, info, over
 
@@ -109,7 +109,9 @@ def test_ours_gives_the_same_episodes_as_gymnasiums_own_vectoring_of_it():
 
 class TestWhatCannotBeTrainedOn:
     def test_equal_seeds_with_different_prompts_are_told(self):
-        with pytest.raises(GrpoGymError, match="equal seeds gave different prompts, so no group can be formed: the env"):
+        with pytest.raises(
+            GrpoGymError, match="equal seeds gave different prompts, so no group can be formed: the env"
+        ):
             play(vector(Word, ROWS, AutoresetMode.NEXT_STEP, seeded=False))
 
     def test_observations_that_are_no_texts_are_told(self):
@@ -222,7 +224,7 @@ class TestTokens:
         return read, drawn, play(EnvChoice("grpo/Logic.GuessNumber-v0").vector(ROWS, GROUP), policy)
 
     def test_a_later_turn_reads_the_exact_tokens_of_the_earlier_ones(self, turns):
-        read, drawn, episodes = turns
+        read, drawn, _ = turns
 
         assert len(read) == 10
         assert all(len(rows) == ROWS for rows in read)
@@ -295,7 +297,7 @@ def test_held_out_seeds_are_distinct_problems_and_repeat():
     choice = EnvChoice("grpo/Math-v0")
     seeds = distinct_seeds(choice, "val", 3, 20)
     env = choice.vector(20, split="val")
-    _, infos = env.reset(seed=seeds)
+    _, infos = reset_rows(env, seeds)
 
     assert seeds == distinct_seeds(choice, "val", 3, 20, rows=7)
     assert len(set(infos["problem_id"])) == 20
@@ -309,7 +311,7 @@ def test_a_small_split_is_exhausted_and_no_more():
             super().reset(seed=seed)
             return f"word {int(np.random.default_rng(seed).integers(3))}", {}
 
-    gymnasium.register("foreign/Few-v0", entry_point=Few)
+    gymnasium.register("foreign/Few-v0", entry_point=lambda **kwargs: Few(**kwargs))
     try:
         seeds = distinct_seeds(EnvChoice("foreign/Few-v0"), "test", 0, 10)
     finally:

@@ -117,7 +117,8 @@ def whole_forward(policy: Policy, trajectory: Trajectory) -> Tensor:
     ids = torch.tensor([trajectory.context])
     logits = policy.model(input_ids=ids).logits[0].double() / TEMPERATURE
     before = logits.log_softmax(-1)[len(trajectory.prompt) - 1 : -1]
-    return before.gather(1, torch.tensor(trajectory.tail)[:, None])[:, 0]
+    values: Tensor = before.gather(1, torch.tensor(trajectory.tail)[:, None])[:, 0]
+    return values
 
 
 @pytest.fixture(scope="module")
@@ -300,6 +301,36 @@ class TestOneStep:
 
         assert result.grad_norm > 0.01
         assert moved == pytest.approx(0.05 * 0.01, rel=1e-3)
+
+    def test_with_a_kl_term_equal_rewards_pull_back_to_the_reference(self):
+        """What a group without a spread then teaches: to be as the policy was. Measured over the whole vocabulary."""
+        policy, start = babbler(), babbler()
+        with torch.no_grad():
+            policy.model.get_output_embeddings().weight.mul_(1.3)
+        episodes = batch(policy, groups=8, size=8)
+        for episode in episodes:
+            episode.reward = 0.5
+        before = distance(policy, start, episodes)
+        optimizer = torch.optim.SGD(policy.model.parameters(), lr=0.01)
+        step(policy, episodes, optimizer=optimizer, objective=Objective(kl_coef=1.0), reference=start.logprobs)
+
+        assert distance(policy, start, episodes) < 0.995 * before
+
+
+def distance(policy: Policy, start: Policy, episodes: list[Episode]) -> float:
+    """Return KL(policy || start), nats per own token of the episodes, exactly."""
+    sums, tokens = 0.0, 0
+    for episode in episodes:
+        trajectory = trajectory_of(episode)
+        with torch.no_grad():
+            now, then = (
+                side.model(input_ids=torch.tensor([trajectory.context])).logits[0].double().log_softmax(-1)
+                for side in (policy, start)
+            )
+        gaps = (now.exp() * (now - then)).sum(-1)[len(trajectory.prompt) - 1 : -1]
+        sums += float(gaps[torch.tensor(trajectory.own)].sum())
+        tokens += episode.length
+    return sums / tokens
 
 
 def tied_once(policy: Policy) -> list[tuple[str, Tensor]]:

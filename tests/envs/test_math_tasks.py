@@ -82,6 +82,17 @@ def test_the_reference_is_what_another_method_finds(task, tier):
         assert Fraction(problem.reference) == SOLVERS[task.name](problem.prompt), problem.prompt
 
 
+def leads_to(lines: list[str], answer: Fraction, prompt: str) -> bool:
+    """Whether the last lines yield the answer: as a value, as top and bottom, or as the last divisor of Euclid."""
+    values = [evaluate(line.split(" = ")[1]) for line in lines[-2:]]
+    if not values or answer in values:
+        return True
+    if values[-1] == 0:
+        return lines[-2].startswith(f"{answer} * ") or lines[-1].endswith(f"* {answer} = 0")
+    top_of_prompt = values[-1] == answer.numerator and f"/{answer.denominator}" in prompt
+    return top_of_prompt or values[0] / values[-1] == answer or values[-1] / values[0] == answer
+
+
 @pytest.mark.parametrize(("task", "tier"), TIERS)
 def test_every_line_of_a_solution_is_true_and_the_whole_scores_one(task, tier):
     for problem in problems(task, tier):
@@ -94,6 +105,7 @@ def test_every_line_of_a_solution_is_true_and_the_whole_scores_one(task, tier):
             left, right = line.split(" = ")
             assert evaluate(left) == evaluate(right), line
             assert left != right, line
+        assert leads_to(lines, Fraction(problem.reference), problem.prompt), problem.solution
 
 
 @pytest.mark.parametrize(("task", "tier"), TIERS)

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
-from gymnasium.wrappers.common import RecordEpisodeStatistics
-from gymnasium.wrappers.transform_reward import TransformReward
 
 import grpo_gym
 from grpo_gym import Problem, TextEnv, registered_ids, task
@@ -174,32 +172,6 @@ def test_a_spec_survives_json(identifier):
     assert env.spec is not None
     again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.reset(seed=9) == env.reset(seed=9)
-
-
-def test_render_shows_hostile_text_and_obeys_none_of_it(identifier):
-    env = gymnasium.make(identifier, render_mode="ansi")
-    assert env.unwrapped.render() is None
-    prompt, _ = env.reset(seed=1)
-    env.step("\x1b[2J\x07 \u202e [/bold] \x00 \ud800")
-    shown: Any = env.render()
-    assert prompt.splitlines()[0] in shown
-    assert "[policy] \\x1b[2J\\x07 \\u202e [/bold] \\x00 \\ud800" in shown
-    assert shown.encode()
-    with pytest.raises(InvalidValueError, match=r"render_mode is 'human'"):
-        TextEnv(tasks_of(identifier), render_mode="human")
-    assert gymnasium.make(identifier).unwrapped.render() is None
-
-
-def test_common_wrappers_work(identifier):
-    env: Any = gymnasium.make(identifier, expose_answer=True)
-    env = RecordEpisodeStatistics(TransformReward(env, lambda reward: float(reward) + 1))
-    _, info = env.reset(seed=1)
-    done, total = False, 0.0
-    while not done:
-        _, reward, terminated, truncated, after = env.step(info["answer"])
-        done, total = terminated or truncated, total + reward
-    assert after["episode"]["r"] == total >= 1.0
-    assert after["episode"]["l"] >= 1
 
 
 def test_an_option_that_does_not_exist_is_named_with_its_nearest_neighbour(identifier):

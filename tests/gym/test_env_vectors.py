@@ -11,6 +11,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 from grpo_gym import GroupVectorEnv, registered_ids
+from grpo_gym.infos import batch_infos, row_info
 
 IDS = registered_ids()
 
@@ -80,3 +81,20 @@ def test_make_vec_finds_our_group_environment(identifier):
     while not (done := recorded.step(["4"] * 6))[2].all() and not done[3].all():
         pass
     assert done[4]["episode"]["l"].shape == (6,)
+
+
+def test_infos_keep_their_numbers_whatever_row_comes_first():
+    """Gymnasium takes the type of the first value: a leading 1 turns a later 0.5 into 0."""
+    rows: list[dict[str, Any]] = [
+        {"reward": 1, "tier": 2, "rewards": {"exact": 1.0}, "reason": "right"},
+        {"reward": 0.5, "rewards": {"format": 0.25}},
+        {},
+        {"reward": True, "tier": 3, "rewards": {}, "reason": "wrong"},
+    ]
+    infos = batch_infos(rows)
+    assert infos["reward"].tolist() == [1.0, 0.5, 0.0, 1.0]
+    assert infos["_reward"].tolist() == [True, True, False, True]
+    assert infos["tier"].dtype == np.int64
+    assert infos["rewards"]["_format"].tolist() == [False, True, False, False]
+    assert [row_info(infos, row) for row in range(4)] == rows
+    assert batch_infos([{}, {}]) == {}

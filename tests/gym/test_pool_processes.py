@@ -220,16 +220,22 @@ def test_a_forked_child_starts_a_pool_of_its_own():
     with run_parent("""
         reward, problem = Obedient(), drawn(Obedient())
         theirs = score_all(None, [("right", problem)])[0].details["pid"]
+        busy = threading.Thread(target=score_all, args=(None, [("sleep 2", problem)]))
+        busy.start()
+        time.sleep(0.2)  # the other thread's call is under way, and its count must not be the child's
         child = os.fork()
         if child == 0:
             mine = score_all(None, [("right", problem)])[0].details["pid"]
             print(mine != theirs, processes() == [mine], flush=True)
+            problem.task.reward.close()
+            print(processes() == [], flush=True)
             os._exit(0)
+        busy.join()
         os.waitpid(child, 0)
         print(score_all(None, [("right", problem)])[0].details["pid"] == theirs)
     """) as parent:
         out, _ = parent.communicate(timeout=60)
-    assert out.split() == ["True"] * 3
+    assert out.split() == ["True"] * 4
 
 
 def test_the_number_of_workers_can_be_chosen(monkeypatch, caplog):

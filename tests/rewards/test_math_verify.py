@@ -1,10 +1,9 @@
-"""The maths verifier: right in any written form, wrong by one digit, never raised, never slow, never run."""
+"""The maths verifier: a number is right in any written form and wrong by one digit; the reward built on it."""
 
 from __future__ import annotations
 
 import doctest
 import json
-import time
 from fractions import Fraction
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 import grpo_rewards.math
 from grpo_gym import Problem, Reason
 from grpo_rewards.math import MathReward, verify
-from grpo_rewards.math.extract import final_answer
 from grpo_rewards.math.rational import MAX_DIGITS, TooBigError, read_rational
 from tests.shared import shared_file
 
@@ -76,6 +74,22 @@ def test_one_changed_digit_is_wrong(value, data):
     changed = text[:place] + digit + text[place + 1 :]
     assume(read_rational(changed) != value)
     assert judged(box(changed), text) in (Reason.WRONG, Reason.UNPARSEABLE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1/1000000000001", "1/1000000000000"),
+        (f"0.{'0' * 30}1", f"0.{'0' * 30}2"),
+        ("0.3333333333333333", "1/3"),
+        ("0.9999999999999999999999", "1"),
+        (f"{10**60 + 1}", f"{10**60}"),
+    ],
+)
+def test_equal_is_equal_and_not_nearly_equal(one, other):
+    """Others take 1.39e-10 and 3.3e-10 for equal."""
+    assert judged(box(one), other) is Reason.WRONG
+    assert judged(box(other), one) is Reason.WRONG
 
 
 @given(st.integers(1, 10**9), st.sampled_from("0123456789"))
@@ -169,162 +183,12 @@ def test_a_long_numeral_is_refused_before_it_is_converted():
     assert judged(box("9" * 100_000)) is Reason.TOO_BIG
 
 
-# --- where the answer is
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "\\boxed{5}",
-        "\\fbox{5}",
-        "$\\boxed {5}$.",
-        "\\\\boxed{5}",
-        "first \\boxed{4}, no, that was wrong: \\boxed{5}",
-        "write \\boxed{} around it: \\boxed{5}",
-        "never closed \\boxed{ but then \\boxed{5}",
-        "} stray \\boxed{5} }",
-        "\\{ \\boxed{5} \\}",
-        "\\boxed{5} or \\boxed{5}",
-        "\\boxed{5}, \\boxed{10/2} and \\boxed{5.0}",
-        "the answer is 4\n\\boxed{5}",
-        "<think>\\boxed{4}</think> \\boxed{5}",
-        "\\boxed{4} </think> \\boxed{5}",
-        "<think>a</think>\\boxed{4}<think>b</think> then \\boxed{5}",
-        "\\boxed{5} <think> unless \\boxed{4}",
-        "Answer: 5",
-        "**Answer:** 5",
-        "**Answer: 5**",
-        "# Final answer = 5.",
-        "The final answer is 5.",
-        "So, the answer is: $5$",
-        "therefore answer: 5\nI hope this helps.",
-        "Answer: 4\nAnswer: 5",
-        "Answer:\n\n5\n",
-        "#### 5",
-        "2 + 3 = <<2+3=5>>5\n#### 5",
-        "ANSWER IS 5",
-    ],
-)
-def test_the_answer_is_found(response):
-    assert judged(response) is Reason.CORRECT
-
-
-@pytest.mark.parametrize(
-    ("response", "reason"),
-    [
-        ("", Reason.NO_ANSWER),
-        ("5", Reason.NO_ANSWER),
-        ("2 + 3 = 5", Reason.NO_ANSWER),
-        ("it may be 5", Reason.NO_ANSWER),
-        ("\\boxed{}", Reason.NO_ANSWER),
-        ("\\boxed{5} so \\boxed{}", Reason.NO_ANSWER),
-        ("\\boxed{5", Reason.NO_ANSWER),
-        ("boxed{5}", Reason.NO_ANSWER),
-        ("\\boxed 5", Reason.NO_ANSWER),
-        ("<think>\\boxed{5}</think>", Reason.NO_ANSWER),
-        ("<think>\\boxed{5}", Reason.NO_ANSWER),
-        ("<think>Answer: 5</think> done", Reason.NO_ANSWER),
-        ("\\boxed{5}</think>", Reason.NO_ANSWER),
-        ("The answer is:", Reason.NO_ANSWER),
-        ("##### 5", Reason.NO_ANSWER),
-        ("the question asks for the answer, which is 5", Reason.NO_ANSWER),
-        ("\\boxed{5} but rather \\boxed{6}", Reason.WRONG),
-        ("Answer: 5\nAnswer: 6", Reason.WRONG),
-        ("\\boxed{6}\nAnswer: 5", Reason.WRONG),
-        ("\\boxed{4} or \\boxed{5}", Reason.HEDGED),
-        ("\\boxed{5} or \\boxed{4}", Reason.HEDGED),
-        ("\\boxed{5}\\boxed{4}", Reason.HEDGED),
-        ("$\\boxed{5}$, $\\boxed{4}$ and perhaps $\\boxed{5}$", Reason.HEDGED),
-        ("\\boxed{5}\n\\boxed{x}", Reason.HEDGED),
-        ("\\boxed{5 or 6}", Reason.UNPARSEABLE),
-        ("Answer: 5 or 6", Reason.UNPARSEABLE),
-        ("The answer is not 5", Reason.UNPARSEABLE),
-        ("\\boxed{\\boxed{5}", Reason.CORRECT),
-    ],
-)
-def test_what_is_no_answer_and_what_is_a_hedge(response, reason):
-    assert judged(response) is reason
-
-
 def test_a_reference_that_cannot_be_read_abstains():
     for reference in ("x", "", "1/0", "9" * 10_000):
         verdict = verify(box(5), reference)
         assert verdict.abstains
         assert "is not a rational number" in verdict.feedback
     assert verify(box(5), "\\frac{10}{2}")
-
-
-# --- hostile texts
-
-MANY = 50_000
-HOSTILE = {
-    "unclosed boxes": "\\boxed{" * MANY,
-    "nested boxes": "\\boxed{" * MANY + "}" * MANY,
-    "boxes side by side": "\\boxed{1}" * (MANY // 3),
-    "boxes with or": "\\boxed{1} or " * (MANY // 4),
-    "open braces": "\\boxed{" + "{" * MANY,
-    "braces in a box": "\\boxed{" + "{" * MANY + "5" + "}" * MANY + "}",
-    "close braces": "}" * MANY,
-    "backslashes": "\\" * 3 * MANY,
-    "backslashes in a box": "\\boxed{" + "\\" * 3 * MANY + "}",
-    "thoughts never closed": "<think>" * (MANY // 2),
-    "thoughts only closed": "</think>" * (MANY // 3),
-    "thoughts": "<think></think>" * (MANY // 4),
-    "blank lines": "\n" * 3 * MANY,
-    "blanks": " " * 3 * MANY,
-    "hashes": "#" * 3 * MANY,
-    "lines of hashes": "####\n" * (MANY // 2),
-    "labels": "answer is " * (MANY // 4),
-    "lines of labels": "answer is\n" * (MANY // 4),
-    "a label and blanks": "answer" + " " * 3 * MANY,
-    "the the the": "the " * MANY,
-    "so so so": "so, " * MANY,
-    "or or or": "\\boxed{1}" + " or" * MANY + "\\boxed{2}",
-    "stops": "\\boxed{1}" + "." * 3 * MANY + "\\boxed{2}",
-    "a box and blanks": "\\boxed" + " " * 3 * MANY,
-    "digits": "\\boxed{" + "1" * 3 * MANY + "}",
-    "thousands": "\\boxed{" + "1,000" * MANY + "}",
-    "fractions": "\\boxed{" + "\\frac{1}{2}" * (MANY // 4) + "}",
-    "slashes": "\\boxed{" + "1/" * MANY + "}",
-    "signs": "\\boxed{" + "+" * 3 * MANY + "}",
-    "dots and blanks": "\\boxed{5" + ". " * MANY + "}",
-    "stars": "Answer: " + "*" * 3 * MANY,
-    "beyond the limit": "5" * 1_000_000,
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_texts_are_judged_in_linear_time(name):
-    """Quadratic time would take minutes here."""
-    began = time.process_time()
-    assert verify(HOSTILE[name], "5").value == 0.0
-    assert time.process_time() - began < 1.0
-
-
-@given(st.text())
-def test_no_text_raises(text):
-    for response in (text, box(text), f"Answer: {text}", f"\\boxed{{{text}", f"<think>{text}</think>{text}"):
-        assert verify(response, "5").value in (0.0, 1.0)
-        found = final_answer(response)
-        assert found.text is None or found.text == found.text.strip()
-
-
-@given(
-    st.lists(st.sampled_from(["\\boxed{", "{", "}", "\\{", "\\}", "5", " or ", "<think>", "</think>", "\n", "Answer:"]))
-)
-def test_no_mixture_of_marks_raises(parts):
-    assert verify("".join(parts), "5").value in (0.0, 1.0)
-
-
-def test_answer_text_is_never_run(monkeypatch):
-    texts = ("__import__('os').getpid()", "2+3", "exec('x=5')", "5 if 1 else 0", "().__class__", "9**9**9")
-    ran: list[str] = []
-    with monkeypatch.context() as patch:
-        for name in ("eval", "exec", "compile"):
-            patch.setattr(f"builtins.{name}", lambda *args, **kwargs: ran.append(str(args)))
-        reasons = [verify(box(text), "5").reason for text in texts]
-    assert ran == []
-    assert set(reasons) == {Reason.UNPARSEABLE}
 
 
 # --- the reward

@@ -1,4 +1,4 @@
-"""The policy that ships with the package: 0.7 M parameters, warm-started by `recipe.py`, described in `MODEL_CARD.md`."""
+"""The policy that ships with the package: 0.7 M parameters, made by `recipe.py`, described in `MODEL_CARD.md`."""
 
 from __future__ import annotations
 

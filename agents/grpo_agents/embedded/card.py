@@ -18,7 +18,8 @@ to train on any machine, without a download.
 It was taught in two phases on problems of `grpo/Math-v0`, tiers 0 to 2, train split:
 
 1. **Careful**: worked solutions only. Right on {careful:.1%} of held-out problems of tiers 0-1 (sampled).
-2. **Mixture**: {share:.0%} careful, the rest *hasty*: the answer at once, with a near miss. Right on {mixture:.1%} afterwards.
+2. **Mixture**: {share:.0%} careful, the rest *hasty*: the answer at once, with a near miss. Right on {mixture:.1%}
+   afterwards.
 
 So the start is weak by design: it knows how to work a problem and mostly does not. Training it with GRPO shifts it to
 working step by step, which is a choice among strategies it already has. **That run does not teach it arithmetic**, and
@@ -62,7 +63,9 @@ def _table(figures: dict[str, Any]) -> str:
     lines = ["| problems | after careful: pass@1, tokens | after mixture: pass@1, tokens |", "|---|---|---|"]
     for name, careful in figures["after_careful"].items():
         mixture = figures["after_mixture"][name]
-        lines.append(
-            f"| {name} | {careful['pass@1']:.3f}, {careful['length']:.1f} | {mixture['pass@1']:.3f}, {mixture['length']:.1f} |"
-        )
+        lines.append(f"| {name} | {_cell(careful)} | {_cell(mixture)} |")
     return "\n".join(lines)
+
+
+def _cell(score: dict[str, Any]) -> str:
+    return f"{score['pass@1']:.3f}, {score['length']:.1f}"

@@ -166,7 +166,7 @@ def _scores(policy: Policy, phase: str) -> dict[str, Any]:
             score = evaluate(policy, choice, "val", seeds, Sampling(), greedy=greedy).to_json()
             name = f"tiers {low}-{high} {'greedy' if greedy else 'sampled'}"
             figures[name] = score
-            logger.info("%s, %s: pass@1 %.3f, length %.1f, %s", phase, name, score["pass@1"], score["length"], score["by_task"])
+            logger.info("%s, %s: pass@1 %.3f, length %.1f", phase, name, score["pass@1"], score["length"])
     return figures
 
 

@@ -17,8 +17,9 @@ PIECES = r" ?\\boxed\{| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+?(?=[\s\p{L}\p{N}\\]|$
 """What may become one token: the opening of a box, a word, a digit, a run of signs, each with the blank before it."""
 
 COMMON_WORDS = (
-    "a all an and are as at be but by can each else every false first for from has have if implies in is it knave knight "
-    "last left less more most neither next no not number of on one only or order right same says second so than that the "
+    "a all an and are as at be but by can each else every false first for from has have if implies in is it "
+    "knave knight last left less more most neither next no not number of on one only or order right same says second "
+    "so than that the "
     "their then there therefore these they this three to true two when where which who with yes you "
     "and assert break class continue def elif else except False for from if import in is lambda len list None not or "
     "pass print range return self set sorted str sum True try while yield"

@@ -78,7 +78,7 @@ def _without_thoughts(response: str) -> str:
 
 
 def _boxes(text: str) -> list[_Box]:
-    """Return the boxes with balanced braces, outermost ones only. One that is never closed hides none inside it."""
+    """Return the boxes with balanced braces as they close. One that is never closed hides none inside it."""
     found: list[_Box] = []
     opened: list[tuple[int, int] | None] = []
     for token in _TOKEN.finditer(text):
@@ -88,11 +88,8 @@ def _boxes(text: str) -> list[_Box]:
             opened.append(None)
         elif token["close"] is not None and opened:
             span = opened.pop()
-            if span is None:
-                continue
-            while found and found[-1].start > span[0]:
-                found.pop()
-            found.append(_Box(*span, token.end()))
+            if span is not None:
+                found.append(_Box(*span, token.end()))
     return found
 
 
