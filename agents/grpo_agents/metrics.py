@@ -1,4 +1,4 @@
-"""What a step leaves in the logs: one flat record of floats, and one record per completion."""
+"""What a step leaves in the logs: one flat record of figures, and one record per completion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def step_metrics(step: int, episodes: Sequence[Episode], result: Update, learnin
         "entropy/sampled": -_mean([p for e in judged for p in _own_logprobs(e)]),
         "groups/all_right": stats.all_right,
         "groups/all_wrong": stats.all_wrong,
-        "groups/signal": 1.0 - (stats.all_right + stats.all_wrong + stats.too_few_valid) / max(1, stats.groups),
+        "groups/signal": (stats.groups - stats.zero_variance - stats.too_few_valid) / max(1, stats.groups),
         "rows": len(episodes),
         "rows/abstained": sum(not e.valid and not e.skipped for e in episodes),
         "rows/skipped": sum(bool(e.skipped) for e in episodes),

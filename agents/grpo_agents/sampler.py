@@ -222,7 +222,7 @@ class Sampler:
         logits = self._forward(ids, mask[:, :width], positions, cache)
         if self.traits.block_masks:  # a mask in its final form spares the model building one at each step
             lowest = torch.finfo(self.model.dtype).min
-            mask = ((1 - mask) * lowest).to(self.model.dtype)[:, None, None]
+            mask = ((1 - mask).to(self.model.dtype) * lowest)[:, None, None]
         live = torch.ones(len(prompts), dtype=torch.bool, device=device)
         batch = _Batch(cache, torch.arange(len(prompts), device=device), live, mask, self._next(positions[:, -1:]))
         batch.keep(owners)

@@ -62,7 +62,7 @@ class Word(gymnasium.Env[str, str]):
         self.running = False
         even = len(action) % 2 == 0
         if self.faults == "all" or (self.faults == "some" and even):
-            raise ValueError(f"no good: {action!r}")
+            raise ValueError(f"no good: {len(action)} characters")
         reward: Any = letters(action) if self.odd_reward == 0.0 or not even else self.odd_reward
         return "", reward, True, False, {"reason": "judged", "rewards": {"letters": letters(action)}}
 

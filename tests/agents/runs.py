@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grpo_agents.config import Evaluation, Keeping, Optimisation, Sampling, TrainConfig, to_dict
+from grpo_agents.config import Evaluation, Keeping, Objective, Optimisation, Sampling, TrainConfig, to_dict
 from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from tests.agents.tiny_models import BYTE_VOCAB, byte_tokenizer, fresh_model
 
 Metrics = dict[str, Any]
+RECORDS = (Sampling, Objective, Optimisation, Evaluation, Keeping)
 
 
 def babbler(context: int = 256, architecture: str = "llama", double: bool = False) -> Policy:
@@ -38,8 +39,8 @@ def short(**changes: Any) -> TrainConfig:
         keeping=Keeping(checkpoint_every=1, keep_last=9),
     )
     for name, value in changes.items():
-        now = getattr(base, name)
-        base = replace(base, **{name: replace(now, **value) if is_dataclass(now) else value})
+        now: Any = getattr(base, name)
+        base = replace(base, **{name: replace(now, **value) if isinstance(now, RECORDS) else value})
     config: TrainConfig = base
     return config
 
@@ -86,4 +87,9 @@ def log(path: Path, name: str = "metrics") -> list[Metrics]:
 
     lines = (path / f"{name}.jsonl").read_text(encoding="ascii").splitlines()
     records = [json.loads(line, parse_constant=refuse) for line in lines]
-    return [{key: value for key, value in record.items() if not key.startswith("seconds/")} for record in records]
+    return [timeless(record) for record in records]
+
+
+def timeless(record: Metrics) -> Metrics:
+    """Return metrics without the seconds, which no two runs share."""
+    return {key: value for key, value in record.items() if not key.startswith("seconds/")}

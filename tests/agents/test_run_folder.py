@@ -15,12 +15,16 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 from grpo_agents import run_folder
+from grpo_agents.collect import Episode
 from grpo_agents.config import TrainConfig, to_dict
 from grpo_agents.curves import draw_curves
 from grpo_agents.files import plain, write_json, write_text
 from grpo_agents.grpo import GRPO, make_optimizer
+from grpo_agents.metrics import step_metrics
 from grpo_agents.policy import Policy
+from grpo_agents.rollout import Trajectory
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.update import Update
 from grpo_gym.errors import CheckpointError, InvalidValueError, ModelError
 from tests.agents.foreign_envs import WORD, Word, vector
 from tests.agents.runs import babbler, identical, learn, log, short, weights
@@ -190,13 +194,20 @@ class TestLogs:
             iter(keys)
         )
 
-    def test_the_entropy_is_that_of_the_policys_own_tokens(self, run):
+    def test_figures_of_a_step_are_those_of_its_completions(self, run):
         for record in log(run.path):
             rows = [r for r in log(run.path, "completions") if r["step"] == record["step"]]
             assert record["length"] == sum(r["length"] for r in rows) / 12
             assert record["tokens/sampled"] == sum(r["length"] for r in rows)
             assert record["reward"] == pytest.approx(sum(r["reward"] for r in rows) / 12)
-            assert 0 < record["entropy/sampled"] < math.log(262) + 2
+
+    def test_the_entropy_counts_the_policys_own_tokens_and_each_of_them(self):
+        """Certain ones too, whose log-prob is 0 as is what is noted for the environment's tokens."""
+        trajectory = Trajectory([1], [5, 6, 7, 8], [True, False, True, True], [0.0, 0.0, -1.0, -2.0])
+        episodes = [Episode(0, "?", trajectory, ["x"], reward) for reward in (0.0, 1.0)]
+        metrics = step_metrics(1, episodes, Update.none(2, ""), 0.1)
+
+        assert metrics["entropy/sampled"] == 1.0
 
     def test_hostile_text_comes_back_as_it_was(self, run):
         records = [{"step": 9, "completion": text, text: [text]} for text in HOSTILE]

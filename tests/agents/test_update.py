@@ -9,43 +9,19 @@ from typing import Any
 
 import pytest
 import torch
-from gymnasium.vector import AutoresetMode
 from torch import Tensor
 
-from grpo_agents.collect import Episode, collect
-from grpo_agents.config import Objective, Optimisation, Sampling
+from grpo_agents.collect import Episode
+from grpo_agents.config import Objective, Optimisation
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.losses import LossTerms
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
-from grpo_agents.update import Update, accumulate, advantages_of, lesson_of, update
-from tests.agents.foreign_envs import Countdown, vector
-from tests.agents.runs import babbler, gradient, identical, weights
+from grpo_agents.update import accumulate, advantages_of, lesson_of
+from tests.agents.lessons import MAX_TOKENS, TEMPERATURE, batch, step, trajectory_of
+from tests.agents.runs import babbler, gradient, weights
 
-MAX_TOKENS = 6
-TEMPERATURE = 0.8
 BUDGETS = (1, 64, 10**6)
-
-
-def batch(policy: Policy, groups: int = 4, size: int = 4, off_policy: float = 0.0) -> list[Episode]:
-    """Return a multi-turn batch; with `off_policy`, the sampled log-probs are moved by that much noise."""
-    policy = policy if policy.model.dtype == torch.float32 else babbler()
-    generator = torch.Generator().manual_seed(3)
-    env = vector(Countdown, groups * size, AutoresetMode.SAME_STEP)
-    sampling = Sampling(max_tokens=MAX_TOKENS, temperature=TEMPERATURE)
-    episodes = collect(policy, env, range(groups), size, sampling, generator)
-    for episode in episodes:
-        noise = (off_policy * torch.randn(500, generator=generator)).tolist()
-        trajectory = trajectory_of(episode)
-        trajectory.logprobs = [
-            p + e if own else p for p, e, own in zip(trajectory.logprobs, noise, trajectory.own, strict=False)
-        ]
-    return episodes
-
-
-def trajectory_of(episode: Episode) -> Trajectory:
-    assert episode.trajectory is not None
-    return episode.trajectory
 
 
 def gradient_of(
@@ -234,15 +210,6 @@ class TestWhatTheGradientDoesNotDependOn:
         assert (moved[2] - moved[0]).abs().max() < 1e-6
 
 
-def step(policy: Policy, episodes: list[Episode], **changes: Any) -> Update:
-    """Take one update with a fresh SGD, whose step is the gradient itself; another optimiser may be given."""
-    optimizer = changes.pop("optimizer", None) or torch.optim.SGD(policy.model.parameters(), lr=0.05)
-    given = {"objective": Objective(), "optimisation": Optimisation(max_grad_norm=1e9), **changes}
-    logprobs = changes.pop("logprobs", policy.logprobs)
-    given.pop("logprobs", None)
-    return update(logprobs, optimizer, episodes, max_tokens=MAX_TOKENS, temperature=TEMPERATURE, **given)
-
-
 def sampled_and_now(policy: Policy, episodes: list[Episode]) -> list[tuple[float, float]]:
     """Return each row's summed log-prob as it was sampled and as it is under the policy now."""
     pairs = []
@@ -335,113 +302,6 @@ def distance(policy: Policy, start: Policy, episodes: list[Episode]) -> float:
 
 def tied_once(policy: Policy) -> list[tuple[str, Tensor]]:
     return [(name, parameter.detach()) for name, parameter in policy.model.named_parameters()]
-
-
-class TestWhatLeavesTheWeightsUntouched:
-    """Bit for bit, and the optimiser's state too."""
-
-    @pytest.fixture
-    def adam(self) -> tuple[Policy, torch.optim.AdamW]:
-        """A policy and an optimiser that has taken a step, so that it holds a state, with decay."""
-        policy = babbler()
-        optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-3, weight_decay=0.1)
-        assert step(policy, batch(policy), optimizer=optimizer).skipped == ""
-        return policy, optimizer
-
-    def refused(self, adam: tuple[Policy, torch.optim.AdamW], episodes: list[Episode], **changes: Any) -> Update:
-        policy, optimizer = adam
-        before, state = weights(policy), copy.deepcopy(optimizer.state_dict()["state"])
-        result = step(policy, episodes, optimizer=optimizer, **changes)
-        after = optimizer.state_dict()["state"]
-
-        assert identical(weights(policy), before)
-        assert all(torch.equal(after[key][name], value) for key in state for name, value in state[key].items())
-        return result
-
-    def test_equal_rewards_even_with_weight_decay(self, adam):
-        episodes = batch(adam[0])
-        for episode in episodes:
-            episode.reward = 0.7
-        result = self.refused(adam, episodes)
-
-        assert result.skipped == "no group had a spread of rewards"
-        assert (result.refused, result.terms, result.grad_norm, result.trained_tokens) == (False, None, 0.0, 0)
-        assert not result.advantages.any()
-
-    def test_equal_rewards_within_each_group(self, adam):
-        episodes = batch(adam[0])
-        for episode in episodes:
-            episode.reward = 0.1 * episode.group
-
-        assert not self.refused(adam, episodes).refused
-
-    def test_a_batch_in_which_no_row_is_valid(self, adam):
-        episodes = batch(adam[0])
-        for episode in episodes:
-            episode.valid, episode.reward = False, math.nan
-
-        assert self.refused(adam, episodes).skipped == "no group had a spread of rewards"
-
-    @pytest.mark.parametrize("value", [math.nan, -math.inf])
-    def test_a_sampled_log_prob_that_is_not_finite_and_the_completion_is_named(self, adam, value):
-        episodes = batch(adam[0])
-        rows = [row for row, a in enumerate(advantages_of(episodes, Objective())) if a < 0]
-        trajectory_of(episodes[rows[1]]).logprobs[0] = value
-        result = self.refused(adam, episodes)
-
-        assert result.refused
-        assert result.skipped == f"the sampled log-probs of completions {rows[1]} are not finite"
-
-    def test_a_loss_that_is_finite_with_a_gradient_that_is_not(self, adam):
-        class Steep(LogProbs):
-            def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-                values = super().__call__(*args, **kwargs)
-                if values.requires_grad:
-                    values.register_hook(lambda grad: grad * math.inf)
-                return values
-
-        policy = adam[0]
-        result = self.refused(adam, batch(policy), logprobs=Steep(policy.model, policy.pad_id))
-
-        assert result.refused
-        assert result.skipped.startswith("loss ")
-        assert "gradient norm nan is not finite" in result.skipped
-
-    def test_weights_that_are_not_finite_already(self, adam):
-        policy = adam[0]
-        episodes = batch(policy)
-        with torch.no_grad():
-            next(policy.model.parameters())[3, 3] = math.nan
-        optimizer = adam[1]
-        state = copy.deepcopy(optimizer.state_dict()["state"])
-        result = step(policy, episodes, optimizer=optimizer)
-        after = optimizer.state_dict()["state"]
-
-        assert result.refused
-        assert "is not finite; log-probs of completions 0, " in result.skipped
-        assert all(torch.equal(after[key][name], value) for key in state for name, value in state[key].items())
-        assert sum(int(p.isnan().sum()) for p in policy.model.parameters()) == 1
-
-
-def test_a_second_pass_that_is_refused_keeps_the_first():
-    policy = babbler()
-    once = babbler()
-    optimisation = Optimisation(max_grad_norm=1e9, token_budget=10**6)
-    step(once, batch(once), optimisation=optimisation)
-    calls = []
-
-    class Failing(LogProbs):
-        def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-            calls.append(1)
-            return super().__call__(*args, **kwargs) * (math.nan if len(calls) == 2 else 1.0)
-
-    logprobs = Failing(policy.model, policy.pad_id)
-    thrice = dataclasses.replace(optimisation, updates_per_batch=3)
-    result = step(policy, batch(policy), logprobs=logprobs, optimisation=thrice)
-
-    assert result.refused
-    assert result.trained_tokens > 0
-    assert identical(weights(policy), weights(once))
 
 
 def test_groups_whose_rows_all_abstain_but_one_teach_nothing():

@@ -1,0 +1,193 @@
+"""The same run again: from the same seed, from a checkpoint of any step, and after Ctrl-C; and which steps are kept."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from typing import Any
+
+import pytest
+import torch
+
+from grpo_agents.config import TrainConfig
+from grpo_agents.grpo import GRPO
+from grpo_agents.policy import Policy
+from grpo_agents.run_folder import RunFolder
+from grpo_gym.errors import CheckpointError
+from tests.agents.foreign_envs import COUNTDOWN, WORD
+from tests.agents.runs import Metrics, babbler, identical, learn, log, new_run, short, weights
+
+LINEAR = "grpo/Math.Linear-v0"
+
+
+class TestSeeds:
+    def test_the_same_seed_gives_the_same_run_and_another_another(self, tmp_path):
+        ends = {}
+        for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+            policy = babbler()
+            learn(policy, short(env=COUNTDOWN, seed=seed), path=tmp_path / name)
+            ends[name] = (weights(policy), log(tmp_path / name), log(tmp_path / name, "completions"))
+
+        assert identical(ends["a"][0], ends["b"][0])
+        assert ends["a"][1:] == ends["b"][1:]
+        assert not identical(ends["a"][0], ends["c"][0])
+        assert ends["a"][2] != ends["c"][2]
+
+    def test_what_happened_before_in_the_process_does_not_matter(self):
+        first = babbler()
+        learn(first, short(env=COUNTDOWN))
+        torch.rand(17)
+        torch.manual_seed(99)
+        second = babbler()
+        learn(second, short(env=COUNTDOWN))
+
+        assert identical(weights(first), weights(second))
+
+    def test_luck_differs_from_step_to_step_and_from_seed_to_seed(self, monkeypatch):
+        """Also where the problems are the same."""
+        monkeypatch.setattr("grpo_agents.grpo.seeds_for", lambda *args: [5, 6, 7])
+        answers: dict[tuple[int, int], list[list[list[str]]]] = {}
+        for seed in (0, 1):
+            agent = GRPO(babbler(), None, short(env=WORD, seed=seed))
+            for agent.step in (1, 2, 1):
+                answers.setdefault((seed, agent.step), []).append([e.texts for e in agent.rollout()])
+
+        assert all(once == again for once, again in (answers[seed, 1] for seed in (0, 1)))
+        assert answers[0, 1][0] != answers[0, 2][0]
+        assert answers[0, 1][0] != answers[1, 1][0]
+
+    def test_steps_show_new_problems(self, tmp_path):
+        learn(babbler(), short(env=LINEAR, steps=3), path=tmp_path)
+        problems = {record["problem_id"] for record in log(tmp_path, "completions")}
+
+        assert len(problems) == 9
+
+
+RUNS = {
+    "plain": {},
+    "two updates per batch": {"optimisation": {"updates_per_batch": 2, "weight_decay": 0.1, "warmup_steps": 4}},
+    "kl": {"objective": {"kl_coef": 0.1}},
+}
+
+
+def resumable(kind: str, **changes: Any) -> TrainConfig:
+    return short(
+        **{"env": COUNTDOWN, "steps": 4, "evaluation": {"every": 2, "val_problems": 4}, **RUNS[kind], **changes}
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> dict[str, Any]:
+    """The uninterrupted runs: folder, weights and optimiser state at the end."""
+    runs = {}
+    for kind in RUNS:
+        path = tmp_path_factory.mktemp("whole") / kind
+        policy = babbler()
+        agent = GRPO(policy, None, resumable(kind), folder=new_run(path, resumable(kind)))
+        agent.learn()
+        runs[kind] = (path, weights(policy), agent.optimizer.state_dict()["state"])
+    return runs
+
+
+class TestResume:
+    @pytest.mark.parametrize("kind", RUNS)
+    @pytest.mark.parametrize("step", [1, 2, 3])
+    def test_from_any_step_it_is_the_uninterrupted_run_bit_for_bit(self, kind, step, whole, tmp_path):
+        path, end, state = whole[kind]
+        config = resumable(kind)
+        folder = new_run(tmp_path / "run", config)
+        assert folder is not None
+        GRPO(babbler(), None, resumable(kind, steps=step + 1), folder=folder).learn()
+        (folder.checkpoints / f"step-{step + 1:06d}" / "state.json").unlink()  # killed while it wrote this one
+
+        policy = Policy.load(folder.checkpoint(), device="cpu")
+        agent = GRPO(policy, None, config, folder=folder, reference=babbler())
+        agent.resume()
+        assert agent.step == step
+        agent.learn()
+
+        assert identical(weights(policy), end)
+        after = agent.optimizer.state_dict()["state"]
+        assert all(torch.equal(after[key][name], value) for key in state for name, value in state[key].items())
+        drop = {"val/pass@1", "val/length"} if step % 2 else set()  # the shorter run validated its last step too
+        for name in ("metrics", "completions"):
+            ours, theirs = log(tmp_path / "run", name), log(path, name)
+            assert [{k: v for k, v in r.items() if k not in drop or r["step"] > step} for r in ours] == [
+                {k: v for k, v in r.items() if k not in drop or r["step"] > step} for r in theirs
+            ]
+
+    def test_the_best_step_is_remembered(self, whole):
+        path, *_ = whole["plain"]
+        scores = {m["step"]: m["val/pass@1"] for m in log(path) if "val/pass@1" in m}
+        agent = GRPO(babbler(), None, resumable("plain"), folder=RunFolder(path))
+        agent.resume()
+
+        assert agent.best == (min(s for s in scores if scores[s] == max(scores.values())), max(scores.values()))
+
+    def test_a_kl_run_wants_its_first_policy_again(self, whole):
+        agent = GRPO(babbler(), None, resumable("kl"), folder=RunFolder(whole["kl"][0]))
+        with pytest.raises(
+            CheckpointError, match="a run with a KL term resumes only with reference=, the policy that it"
+        ):
+            agent.resume()
+
+    def test_without_a_folder_there_is_nothing_to_resume(self):
+        with pytest.raises(CheckpointError, match="nothing to resume: this GRPO has no run folder"):
+            GRPO(babbler(), None, short(env=WORD)).resume()
+
+
+def test_ctrl_c_ends_after_the_step_with_a_checkpoint(tmp_path):
+    asked: list[str] = []
+    config = short(env=WORD, steps=9, keeping={"checkpoint_every": 100})
+    folder = new_run(tmp_path, config)
+
+    def interrupt(metrics: Metrics) -> None:
+        if metrics["step"] == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    agent = GRPO(
+        babbler(), None, config, folder=folder, on_step=interrupt, on_stop=lambda: asked.append("after this step")
+    )
+    assert agent.learn() is False
+    assert folder is not None
+
+    assert folder.steps() == [2]
+    assert asked == ["after this step"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_best_validated_step_is_kept_although_it_is_no_regular_one(tmp_path, monkeypatch):
+    scores = iter([0.2, 0.9, 0.1, math.nan, 0.3])
+
+    class Fixed:
+        length = 1.0
+
+        def __init__(self) -> None:
+            self.pass_at_1 = next(scores)
+
+    monkeypatch.setattr("grpo_agents.grpo.evaluate", lambda *args, **kwargs: Fixed())
+    config = short(env=WORD, steps=5, evaluation={"every": 1}, keeping={"checkpoint_every": 3, "keep_last": 1})
+    folder = new_run(tmp_path, config)
+    agent = GRPO(babbler(), None, config, folder=folder)
+    agent.learn()
+    assert folder is not None
+
+    assert agent.best == (2, 0.9)
+    assert folder.steps() == [2, 5]
+
+
+def test_a_first_validation_without_a_score_does_not_count_as_the_best(monkeypatch):
+    scores = iter([math.nan, 0.1])
+
+    class Fixed:
+        length = 1.0
+
+        def __init__(self) -> None:
+            self.pass_at_1 = next(scores)
+
+    monkeypatch.setattr("grpo_agents.grpo.evaluate", lambda *args, **kwargs: Fixed())
+    agent = GRPO(babbler(), None, short(env=WORD, evaluation={"every": 1}))
+    agent.learn()
+
+    assert agent.best == (2, 0.1)
