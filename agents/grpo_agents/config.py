@@ -25,7 +25,7 @@ C = TypeVar("C")
 class Sampling:
     """How completions are drawn."""
 
-    max_tokens: int = 96
+    max_tokens: int = 256
     """Tokens per turn at most; a turn that is cut there has not ended by itself."""
     temperature: float = 1.0
     """Logits are divided by this. 1.0 keeps the sampled policy and the trained policy the same distribution."""
