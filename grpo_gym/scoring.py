@@ -32,6 +32,12 @@ _UNFIT = {Reason.SCORER_ERROR, Reason.TIMEOUT, Reason.CRASHED}
 """Reasons that show, on a right answer, that the scorer itself is at fault."""
 
 
+MAX_WARNINGS = 64
+"""Different faults that are remembered as told: each is one warning, however many rows it hits."""
+
+_warned: set[str] = set()
+
+
 def score_all(reward: Reward | None, rows: Sequence[tuple[str, Drawn]], holder: object | None = None) -> list[Verdict]:
     """Judge answers; never raises, returns one verdict per row in order.
 
@@ -80,7 +86,10 @@ def blame(failed: Verdict, on_right: Verdict, drawn: Drawn) -> Verdict:
     """
     problem = drawn.problem.problem_id
     if on_right.abstains or on_right.reason in _UNFIT:
-        logger.warning("the scorer fails on %s, right answer included; it abstains: %s", problem, failed.feedback)
+        level = logging.DEBUG if failed.feedback in _warned else logging.WARNING
+        logger.log(level, "the scorer fails on %s, right answer included; it abstains: %s", problem, failed.feedback)
+        if len(_warned) < MAX_WARNINGS:
+            _warned.add(failed.feedback)
         return Verdict.abstain(failed.feedback)
     logger.info("an answer to %s makes the scorer fail and scores 0: %s", problem, failed.feedback)
     return failed

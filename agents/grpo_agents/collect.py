@@ -115,7 +115,7 @@ def collect(
     return episodes
 
 
-def none_fits(policy: Policy, episodes: Sequence[Episode]) -> str:
+def none_fits(policy: Policy, episodes: list[Episode]) -> str:
     """Return a sentence when no prompt at all fits the context, so that nothing was tried; else ""."""
     if not episodes or any(episode.skipped != TOO_LONG for episode in episodes):
         return ""
@@ -124,6 +124,15 @@ def none_fits(policy: Policy, episodes: Sequence[Episode]) -> str:
         f"none of the prompts fits the model's context of {policy.context} tokens with room for an answer; the "
         f"shortest has {shortest}: shorten the prompts or take a model with a longer context"
     )
+
+
+def none_judged(episodes: list[Episode]) -> str:
+    """Return a sentence when completions were drawn and not one could be judged; else ""."""
+    tried = [episode for episode in episodes if episode.skipped != TOO_LONG]
+    if not tried or any(episode.valid for episode in tried):
+        return ""
+    why = tried[0].skipped or str(tried[0].info.get("feedback", "")) or "the scorer abstained"
+    return f"none of the {len(tried)} completions could be judged; the first: {why}"
 
 
 def _first_turn(

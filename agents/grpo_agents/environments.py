@@ -16,6 +16,7 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
 import grpo_gym
+from grpo_agents.row_guard import RowGuard
 from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.infos import row_info
 from grpo_gym.problem import Split
@@ -76,7 +77,9 @@ class EnvChoice:
         if self.ours:
             return gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **{"split": split, **self.args})
         try:
-            env = gymnasium.make_vec(self.id, num_envs=rows, vectorization_mode="sync", **self.args)
+            env = gymnasium.make_vec(
+                self.id, num_envs=rows, vectorization_mode="sync", wrappers=(RowGuard,), **self.args
+            )
         except (gymnasium.error.Error, TypeError) as error:
             raise InvalidValueError(f"cannot make {self.id}: {error}") from error
         check_spaces(env)

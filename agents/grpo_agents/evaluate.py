@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits
+from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits, none_judged
 from grpo_agents.config import Sampling
-from grpo_agents.environments import EnvChoice
+from grpo_agents.environments import EnvChoice, EnvironmentRaisedError
 from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.problem import Split
@@ -113,7 +113,7 @@ def evaluate(
         rows: Problems answered at once.
 
     Raises:
-        EnvironmentRaisedError: The environment raised.
+        EnvironmentRaisedError: The environment raised, or not one answer could be judged.
         InvalidValueError: No prompt fits the context.
     """
     episodes: list[Episode] = []
@@ -127,6 +127,8 @@ def evaluate(
             env.close()
     if why := none_fits(policy, episodes):
         raise InvalidValueError(why)
+    if why := none_judged(episodes):
+        raise EnvironmentRaisedError(why)
     return Score(episodes, greedy)
 
 

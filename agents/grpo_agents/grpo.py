@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from gymnasium.vector import VectorEnv
 
-from grpo_agents.collect import Episode, collect, none_fits
+from grpo_agents.collect import Episode, collect, none_fits, none_judged
 from grpo_agents.config import TrainConfig
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, seeds_for
 from grpo_agents.evaluate import evaluate
@@ -134,7 +134,7 @@ class GRPO:
             episodes = self.rollout()
         except EnvironmentRaisedError as error:
             return [], str(error)
-        return episodes, none_fits(self.policy, episodes)
+        return episodes, none_fits(self.policy, episodes) or none_judged(episodes)
 
     def rollout(self) -> list[Episode]:
         """Sample one completion per row, G rows per problem, and score them.

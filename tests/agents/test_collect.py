@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -11,8 +12,9 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits
-from grpo_agents.config import Sampling
+from grpo_agents.config import Evaluation, Sampling, TrainConfig
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, reset_rows
+from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Completion
 from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
@@ -318,3 +320,22 @@ def test_a_small_split_is_exhausted_and_no_more():
         del gymnasium.registry["foreign/Few-v0"]
 
     assert len(seeds) == 3
+
+
+class TestRowsOfOthersThatRaise:
+    def test_cost_only_themselves(self):
+        """By id, one answer that makes an environment of others raise leaves out its own row; the batch goes on."""
+        episodes = play(EnvChoice(WORD, {"faults": "some"}).vector(ROWS, GROUP))
+
+        raised = [len(e.texts[0]) % 2 == 0 for e in episodes]
+        assert 0 < sum(raised) < ROWS
+        assert [e.valid for e in episodes] == [not faulty for faulty in raised]
+        for episode, faulty in zip(episodes, raised, strict=True):
+            assert episode.info.get("feedback", "").startswith("the environment raised ValueError: no good") == faulty
+            assert episode.skipped == ""
+
+    def test_end_the_run_when_no_row_is_ever_judged(self):
+        config = TrainConfig(env=WORD, env_args={"faults": "all"}, steps=5, prompts=2, group_size=2)
+
+        with pytest.raises(GrpoGymError, match=r"3 steps in a row failed.*none of the 4 completions .* no good"):
+            GRPO(babbler(), config=replace(config, evaluation=Evaluation(every=0))).learn()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -65,9 +66,9 @@ def test_the_start_is_weak_and_short_on_purpose(policy: Policy) -> None:
 
 @pytest.mark.slow
 def test_a_short_run_learns_and_repeats_itself_bit_for_bit(tmp_path: Path) -> None:
-    settings = {"steps": 8, "prompts": 16, "threads": 1, "evaluation": Evaluation(256, 64, 4)}
+    config = TrainConfig(steps=8, prompts=16, threads=1, evaluation=Evaluation(256, 64, 4))
 
-    runs = [train(TrainConfig(out=str(tmp_path / name), **settings)) for name in ("a", "b")]
+    runs = [train(replace(config, out=str(tmp_path / name))) for name in ("a", "b")]
 
     first, second = (run.summary["held_out"] for run in runs)
     assert first["after"]["pass@1"] > first["before"]["pass@1"] + 0.2

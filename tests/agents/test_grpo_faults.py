@@ -55,7 +55,8 @@ class TestRewardsThatFail:
 
         assert same
         assert [m["rows/abstained"] for m in metrics] == [ROWS, ROWS]
-        assert [m["update/skipped"] for m in metrics] == ["no group had a spread of rewards"] * 2
+        why = f"none of the {ROWS} completions could be judged; the first: RuntimeError: always"
+        assert [m["update/skipped"] for m in metrics] == [why] * 2
         assert all(math.isnan(m["reward"]) for m in metrics)
 
     @pytest.mark.parametrize("value", [math.nan, math.inf, "text"])

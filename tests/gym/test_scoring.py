@@ -74,7 +74,7 @@ def test_a_fault_on_an_answer_scores_zero_when_the_right_answer_scores(fault):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_on_the_right_answer_too_abstains(fault, caplog):
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.DEBUG):
         verdict = one(Scripted(FAULTS), fault, reference="raises")
     assert (verdict.value, verdict.reason) == (None, Reason.ABSTAIN)
     assert "the scorer fails on test-1, right answer included" in caplog.text
@@ -283,3 +283,13 @@ def test_a_reward_without_probes_has_none_and_a_probe_is_worth_nothing():
     assert Scripted({}).probes() == ()
     assert Probe("empty", lambda problem: "").at_most == 0.0
     assert issubclass(InvalidValueError, GrpoGymError)
+
+
+def test_a_fault_that_hits_many_rows_is_one_warning(caplog):
+    broken = Scripted({"right": OSError("the same fault for all"), "x": OSError("the same fault for all")})
+
+    with caplog.at_level(logging.WARNING):
+        verdicts = score_all(None, [("x", drawn(broken)) for _ in range(50)])
+
+    assert all(verdict.abstains for verdict in verdicts)
+    assert len(caplog.records) == 1

@@ -12,9 +12,7 @@ import grpo_rewards.math
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
-    path
-    for folder in ("grpo_gym", "rewards", "envs", "agents", "benchmarks")
-    for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("grpo_gym", "rewards", "envs", "agents", "benchmarks") for path in (ROOT / folder).rglob("*.py")
 )
 
 

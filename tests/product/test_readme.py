@@ -19,7 +19,7 @@ SNIPPETS = [
 ]
 PYTHON = [text for _, kind, text in SNIPPETS if kind == "python"]
 COMMANDS = [line for _, kind, text in SNIPPETS if kind == "sh" for line in text.splitlines() if line.strip()]
-SHORT = "--steps 2 --prompts 4 --evaluation.test-problems 16 --evaluation.val-problems 16".split()
+SHORT = ["--steps", "2", "--prompts", "4", "--evaluation.test-problems", "16", "--evaluation.val-problems", "16"]
 """Appended to `train`, so that what takes a minute in the README takes seconds here."""
 
 

@@ -51,9 +51,22 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
 
 def test_the_installed_wheel_registers_its_environments_and_has_a_command(wheel: Path, tmp_path: Path) -> None:
     target = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(target), str(wheel)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
     subprocess.run(pip, check=True, timeout=120, capture_output=True)
-    code = "import gymnasium, grpo_gym; print(grpo_gym.__file__); print(gymnasium.make('grpo/Math-v0').reset(seed=0)[0])"
+    code = (
+        "import gymnasium, grpo_gym; print(grpo_gym.__file__); print(gymnasium.make('grpo/Math-v0').reset(seed=0)[0])"
+    )
     child = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
