@@ -122,7 +122,7 @@ class TrainConfig:
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
     threads: int = 0
-    """CPU threads; 0 leaves PyTorch's choice."""
+    """CPU threads; 0 takes one for policies under 10 M parameters and PyTorch's choice for others."""
     prompt_style: Literal["auto", "chat", "raw"] = "auto"
     """auto uses the tokenizer's chat template when it has one."""
     system_prompt: str = ""

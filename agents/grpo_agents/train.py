@@ -24,6 +24,9 @@ from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from grpo_gym.errors import CheckpointError, ModelError
 
+SMALL = 10_000_000
+"""Parameters below which one CPU thread is the default: such matrices gain little from more threads."""
+
 
 @dataclass(frozen=True)
 class Start:
@@ -98,26 +101,37 @@ def resume(path: str | Path, reporter: Reporter | None = None) -> Result:
 
 
 def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
-    """Return the policy that a config names, or the one in `source` read in the same way."""
-    if config.threads:
-        torch.set_num_threads(config.threads)
+    """Return the policy that a config names, or the one in `source` read in the same way; also sets the CPU threads."""
     if source is None and config.model == EMBEDDED and not (FOLDER / "config.json").exists():
         raise ModelError(
             f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model"
         )
     named = FOLDER if config.model == EMBEDDED else config.model
-    return Policy.load(
+    policy = Policy.load(
         source or named,
         device=config.device,
         prompt_style=config.prompt_style,
         system_prompt=config.system_prompt or None,
     )
+    use_threads(policy, config.threads)
+    return policy
+
+
+def use_threads(policy: Policy, asked: int) -> None:
+    """Set PyTorch's CPU threads: as asked, or when 0 was, one for a small policy and PyTorch's choice for others."""
+    if asked or parameter_count(policy) < SMALL:
+        torch.set_num_threads(asked or 1)
+
+
+def parameter_count(policy: Policy) -> int:
+    """Return the number of weights."""
+    return sum(p.numel() for p in policy.model.parameters())
 
 
 def describe(policy: Policy) -> dict[str, Any]:
     """Return how the policy reads and where it runs: what a later evaluation must repeat."""
     return {
-        "parameters": sum(p.numel() for p in policy.model.parameters()),
+        "parameters": parameter_count(policy),
         "device": str(policy.device),
         "dtype": str(policy.model.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),

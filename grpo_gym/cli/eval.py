@@ -47,7 +47,7 @@ class Options:
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
     threads: int = 0
-    """CPU threads; 0 leaves PyTorch's choice."""
+    """CPU threads; 0 takes one for policies under 10 M parameters and PyTorch's choice for others."""
 
 
 def run(arguments: list[str]) -> int:

@@ -78,6 +78,9 @@ def _dispatch(words: list[str]) -> int:
     command, *arguments = words
     if command not in COMMANDS:
         raise UnknownNameError("command", command, COMMANDS)
+    os.environ.setdefault(
+        "OMP_WAIT_POLICY", "PASSIVE"
+    )  # on a busy machine, spinning threads cost several times the work
     run: Callable[[list[str]], int] = importlib.import_module(f"grpo_gym.cli.{command}").run
     return run(arguments)
 

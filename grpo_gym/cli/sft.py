@@ -51,7 +51,7 @@ class Options:
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
     threads: int = 0
-    """CPU threads; 0 leaves PyTorch's choice."""
+    """CPU threads; 0 takes one for policies under 10 M parameters and PyTorch's choice for others."""
 
 
 def run(arguments: list[str]) -> int:
@@ -117,17 +117,15 @@ def _start(settings: TrainConfig, config: SFTConfig, choice: EnvChoice) -> Polic
         from grpo_agents.train import load_policy
 
         return load_policy(settings)
-    import torch
-
     from grpo_agents.embedded.recipe import Recipe, untrained
     from grpo_agents.loading import find_device
+    from grpo_agents.train import use_threads
 
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
     terminal().print(plain(f"making a new policy, its tokenizer from texts of {settings.env}"))
     tier = (0, 5) if choice.ours else config.tier
     texts_of = dataclasses.replace(config, tier=tier, steps=TOKENIZER_BATCHES, careful=1.0, seed=config.seed + 1)
     policy = untrained(Recipe(seed=config.seed), texts_of)
+    use_threads(policy, settings.threads)
     policy.model.to(find_device(settings.device))  # type: ignore[arg-type]  # transformers annotates `to` by a decorator
     return policy
 
