@@ -40,7 +40,7 @@ HARDER_SEEDS = 3
 HARDER_STEPS = 120
 EVALUATE_EVERY = 5
 PLATEAU = 0.97
-"""Completions have stopped growing at the first step whose smoothed length reaches this share of the final length."""
+"""Completions have stopped growing at the first evaluation whose length reaches this share of the final length."""
 
 
 @dataclass(frozen=True)
@@ -196,13 +196,13 @@ def _arm_rows(arm: str, results: Sequence[dict[str, Any]]) -> list[Row]:
     return rows
 
 
-def plateau_step(lengths: Sequence[float], window: int = 5) -> int:
-    """Return the step, counted from 1, at which completions have stopped growing."""
-    final = statistics.fmean(lengths[-max(1, len(lengths) // 5) :])
-    for step in range(window, len(lengths) + 1):
-        if statistics.fmean(lengths[step - window : step]) >= PLATEAU * final:
-            return step
-    return len(lengths)
+def end_of_growth(curve: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first point of a curve at which completions have stopped growing.
+
+    Lengths are those on the fixed test problems: a training batch's length moves with the problems it happens to hold.
+    """
+    final = curve[-1]["length"]
+    return next(point for point in curve if point["length"] >= PLATEAU * final)
 
 
 def _harder_rows(arm: str, results: Sequence[dict[str, Any]]) -> list[Row]:
@@ -210,8 +210,7 @@ def _harder_rows(arm: str, results: Sequence[dict[str, Any]]) -> list[Row]:
     gains: list[float] = []
     notes = []
     for result in results:
-        stopped = plateau_step(result["lengths"])
-        at = next((point for point in result["curve"] if point["step"] >= stopped), result["curve"][-1])
+        at = end_of_growth(result["curve"])
         gains += [float(b) - float(a) for a, b in zip(at["right"], result["after"]["right"], strict=True)]
         end = result["after"]["pass@1"]
         notes.append(f"seed {result['seed']}: {at['pass@1']:.3f} at step {at['step']} -> {end:.3f}")

@@ -60,7 +60,7 @@ class Optimisation:
     learning_rate: float = 3e-4
     """AdamW's rate after warm-up. 1e-4 to 3e-4 suits policies of 0.1-1 M parameters; real models want 1e-6 to 1e-5."""
     warmup_steps: int = 5
-    """Steps over which the rate rises linearly from a fifth of nothing to its value."""
+    """Steps over which the rate rises linearly to its value; 0 starts at the full rate."""
     weight_decay: float = 0.0
     """Off: with decay the weights move although no reward says so."""
     beta1: float = 0.9

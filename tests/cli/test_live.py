@@ -67,7 +67,7 @@ def live(config: TrainConfig) -> Live:
             {"groups/signal": 0.0, "groups/all_wrong": 0, "groups/all_right": 8},
             "warning: 100.0 % of the groups carry no signal (0.0 % are all wrong, 100.0 % all right): choose a harder",
         ),
-        ({"ended": 0.25}, "warning: 75.0 % of the answers were cut at --sampling.max-tokens 96: raise it"),
+        ({"ended": 0.25}, "warning: 75.0 % of the answers were cut at --sampling.max-tokens 256: raise it"),
         ({"rows/abstained": 32}, "warning: 32 of 64 answers could not be judged and teach nothing"),
     ],
 )

@@ -9,10 +9,10 @@ import hashlib
 import json
 from pathlib import Path
 
-from grpo_gym import registered_ids
 from grpo_gym.problem import SPLITS, Problem
 from grpo_gym.registration import tasks_of
 from grpo_gym.stream import ProblemStream
+from tests.shared import product_ids
 
 PATH = Path(__file__).resolve().parents[1] / "cases" / "golden_problems.json"
 SEED = 2026
@@ -29,7 +29,7 @@ def fingerprint(problem: Problem) -> str:
 def fingerprints() -> Fingerprints:
     """Environment id -> "tier split" -> fingerprints of its first problems."""
     found: Fingerprints = {}
-    for identifier in registered_ids():
+    for identifier in product_ids():
         tasks = tasks_of(identifier)
         streams = {
             f"{tier} {split}": ProblemStream(identifier.rsplit("-v", 1)[0], tasks, tier, split)

@@ -15,11 +15,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import grpo_gym
-from grpo_gym import Problem, TextEnv, registered_ids, task
+from grpo_gym import Problem, TextEnv, task
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.registration import tasks_of
+from tests.shared import product_ids
 
-IDS = registered_ids()
+IDS = product_ids()
 STRAY = "The answer is é, \\frac{1}{2}, 答案 or nothing.\n"
 
 

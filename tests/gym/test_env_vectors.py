@@ -10,10 +10,11 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
-from grpo_gym import GroupVectorEnv, registered_ids
+from grpo_gym import GroupVectorEnv
 from grpo_gym.infos import batch_infos, row_info
+from tests.shared import product_ids
 
-IDS = registered_ids()
+IDS = product_ids()
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -10,14 +10,15 @@ from gymnasium.wrappers.common import RecordEpisodeStatistics
 from gymnasium.wrappers.transform_observation import FlattenObservation, TransformObservation
 from gymnasium.wrappers.transform_reward import TransformReward
 
-from grpo_gym import TextEnv, TextSpace, registered_ids
+from grpo_gym import TextEnv, TextSpace
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.registration import tasks_of
+from tests.shared import product_ids
 
 STRAY = "no number here"
 
 
-@pytest.fixture(params=registered_ids())
+@pytest.fixture(params=product_ids())
 def identifier(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_gym import Problem, Procedural, Rng, Task, registered_ids, task
+from grpo_gym import Problem, Procedural, Rng, Task, task
 from grpo_gym.errors import DataError, GeneratorError, GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.problem import SPLITS, Split, split_of
 from grpo_gym.registration import tasks_of
 from grpo_gym.stream import ProblemStream, tiers_of
 from tests.gym.golden import fingerprints, stored
+from tests.shared import product_ids
 
 ROOT = Path(__file__).resolve().parents[2]
-TASKS = {t.name: t for identifier in registered_ids() for t in tasks_of(identifier)}
+TASKS = {t.name: t for identifier in product_ids() for t in tasks_of(identifier)}
 TIERS = [pytest.param(t, tier, id=f"{t.name}-{tier}") for t in TASKS.values() for tier in t.tiers]
 ENOUGH = 2_000
 

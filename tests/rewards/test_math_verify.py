@@ -144,10 +144,25 @@ NO_NUMBERS = [
         "5;",
     ),
     *("1,23", "1,2345", "12,34", "1.2.3", "1e3", "0x10", "1_000", "inf", "nan", "\u221e", "5%%", "%5", "5 cm", "5\x00"),
-    *("\u0664", "\u00b2", "\u216b", "2+3", "2*3", "2^3", "5!", "x=5", "5 or 6", "5,6", "(5)", "[5]", "{5}{6}", "not 5"),
+    *(
+        "\u0664",
+        "\u00b2",
+        "\u216b",
+        "2+3",
+        "2*3",
+        "2^3",
+        "5!",
+        "x=5=6",
+        "5 or 6",
+        "5,6",
+        "(5,6)",
+        "[5]",
+        "{5}{6}",
+        "not 5",
+    ),
     *(
         "\\frac{1}{2}{3}",
-        "\\frac12",
+        "\\frac512",
         "\\frac{a}{b}",
         "\\text{five}",
         "\\sqrt{4}",
@@ -229,3 +244,27 @@ def test_no_shared_case_with_a_rational_answer_is_accepted_wrongly():
     assert wrongly <= known
     assert seen > 100
     assert right / seen > 0.85
+
+
+@pytest.mark.parametrize(
+    ("written", "reference"),
+    [
+        ("x = 5", "5"),
+        ("y=-3/4", "-3/4"),
+        (r"\frac34", "3/4"),
+        ("(5)", "5"),
+        (r"\left(5\right)", "5"),
+        (r"1\frac{1}{2}", "3/2"),
+        (r"-1\frac12", "-3/2"),
+        ("2 3/4", "11/4"),
+    ],
+)
+def test_ordinary_ways_to_write_an_answer_are_read(written, reference):
+    assert verify(rf"\boxed{{{written}}}", reference)
+    assert verify(f"**Answer**: {written}", reference)
+
+
+@pytest.mark.parametrize("written", ["x = 5 = 6", "xx = 5", "(5, 5)", r"\frac512", "1 5/4", "5 5", "= 5"])
+def test_what_only_resembles_them_is_not(written):
+    assert not verify(rf"\boxed{{{written}}}", "5")
+    assert not verify(rf"\boxed{{{written}}}", "9/4")

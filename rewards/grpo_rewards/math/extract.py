@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"(?P<box>\\{1,2}(?:boxed|fbox)\s*\{)|\\[\\{}]|(?P<open>\{)|
 
 _LABEL = re.compile(
     r"[ \t*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the[ \t]+)?(?:final[ \t]+)?answer"
-    r"(?:[ \t]+is\b|[ \t]*[:=])[ \t*:]*",
+    r"(?:[ \t]+is\b|[ \t*]*[:=])[ \t*:]*",
     re.IGNORECASE,
 )
 _HASHES = re.compile(r"[ \t]*\#{4}(?!\#)[ \t]*")

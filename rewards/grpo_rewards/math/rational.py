@@ -1,4 +1,4 @@
-r"""Read a rational number the way people and models write one: 12, -3/4, \frac{3}{4}, 1,250, 0.75, 5\%.
+r"""Read a rational number as people and models write one: 12, -3/4, \frac{3}{4}, 1\frac12, 1,250, 0.75, 5\%, x = 5.
 
 A fixed grammar decides; nothing is evaluated, so the text of an answer can never run.
 """
@@ -19,10 +19,15 @@ _DECIMAL = rf"(?:{_INTEGER}(?:\.\d+)?|\.\d+)"
 _NUMBER = re.compile(
     rf"""(?P<sign>[+-]?)
     (?: (?P<whole>{_DECIMAL}) (?:/(?P<under>[+-]?{_INTEGER}))?
-      | \\[cdt]?frac\{{(?P<top>[+-]?{_INTEGER})\}}\{{(?P<bottom>[+-]?{_INTEGER})\}}
+      | (?:(?P<units>{_INTEGER})\s*)? \\[cdt]?frac
+        (?: \{{(?P<top>[+-]?{_INTEGER})\}}\{{(?P<bottom>[+-]?{_INTEGER})\}} | \s?(?P<digit>\d)\s?(?P<digit_under>\d) )
+      | (?P<mixed>{_INTEGER})\s(?P<part>{_INTEGER})/(?P<part_under>{_INTEGER})
     )(?P<percent>\\?%)?""",
     re.VERBOSE | re.ASCII,
 )
+_NAME = re.compile(r"^[A-Za-z]\s*=\s*", re.ASCII)
+"""The unknown that an equation asked for: "x = 5" answers "Solve ... for x."."""
+
 _PLAIN = str.maketrans({"\u2212": "-", "\u2013": "-", "$": " ", "\u00a0": " "})
 """Minus sign, en dash, dollar, no-break space."""
 
@@ -58,21 +63,35 @@ def _fold(text: str) -> str:
     folded = re.sub(r"\\(?:[,!;: ]|displaystyle\b)", "", folded).strip()
     folded = re.sub(r"^\\(?:text|mathrm|mathbf|textbf)\{(.*)\}$", r"\1", folded)
     folded = folded.strip("*").strip()
-    while folded.startswith("{") and folded.endswith("}"):
+    folded = _NAME.sub("", folded)
+    folded = folded.replace(r"\left(", "(").replace(r"\right)", ")")
+    while folded[:1] + folded[-1:] in ("{}", "()"):
         folded = folded[1:-1].strip()
     folded = re.sub(r"\s*([/{}]|\\?%)\s*", r"\1", folded)
     return re.sub(r"(^|[{/])([+-])\s+", r"\1\2", folded)
 
 
 def _magnitude(match: re.Match[str]) -> Fraction | None:
-    if match["top"] is not None:
-        top, bottom = _integer(match["top"]), _integer(match["bottom"])
-        return Fraction(top, bottom) if bottom else None
-    whole = Fraction(match["whole"].replace(",", ""))
-    if match["under"] is None:
-        return whole
-    under = _integer(match["under"])
-    return whole / under if under else None
+    """Return the value without its sign: a decimal, a quotient, or a whole number with a fraction behind it."""
+    if match["whole"] is not None:
+        return _over(Fraction(match["whole"].replace(",", "")), match["under"] or "1")
+    if match["mixed"] is not None:
+        units, top, bottom = match["mixed"], match["part"], match["part_under"]
+    else:
+        units, top, bottom = (
+            match["units"] or "0",
+            match["top"] or match["digit"],
+            match["bottom"] or match["digit_under"],
+        )
+    fraction = _over(Fraction(_integer(top)), bottom)
+    if fraction is None or (_integer(units) and not 0 <= fraction < 1):
+        return None
+    return _integer(units) + fraction
+
+
+def _over(top: Fraction, bottom: str) -> Fraction | None:
+    under = _integer(bottom)
+    return top / under if under else None
 
 
 def _integer(text: str) -> int:
