@@ -9,7 +9,7 @@
 Every arm takes the same number of optimiser steps on the same number of completions. Scores are pass@1 on test problems
 that no arm trained on, sampled at temperature 1.
 
-    harder        grpo on higher tiers, longer: what is still learned once completions have stopped growing
+    harder        grpo on a higher tier, longer: what is still learned once completions have stopped growing
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from benchmarks.rows import Report, Row
 QUESTION = "learning"
 ARMS = {"grpo": 8, "shuffled": 8, "sft mixture": 3, "sft careful": 3}
 QUICK_ARMS = {"grpo": 1, "shuffled": 1}
-HARDER = {"harder": ("grpo/Math-v0", 2, 1024), "harder gcd": ("grpo/Math.Gcd-v0", 4, 512)}
-"""Arm -> environment, tier, test problems. Tier 2 the policy has seen worked; gcd of three numbers (tier 4) never."""
+HARDER = "harder"
+HARDER_TIER = 2
+HARDER_PROBLEMS = 1024
 HARDER_SEEDS = 3
 HARDER_STEPS = 120
 EVALUATE_EVERY = 5
@@ -85,7 +86,7 @@ def run(quick: bool, keep: Path | None = None) -> Report:
     arms, steps, problems = (QUICK_ARMS, 15, 256) if quick else (ARMS, TrainConfig().steps, 2048)
     runs = [Run(arm, seed, steps, problems) for arm, seeds in arms.items() for seed in range(seeds)]
     if not quick:
-        runs += [Run(a, seed, HARDER_STEPS, n) for a, (_, _, n) in HARDER.items() for seed in range(HARDER_SEEDS)]
+        runs += [Run(HARDER, seed, HARDER_STEPS, HARDER_PROBLEMS) for seed in range(HARDER_SEEDS)]
     results = _do(runs, keep)
     report = Report(details={"runs": results})
     for arm in arms:
@@ -95,9 +96,8 @@ def run(quick: bool, keep: Path | None = None) -> Report:
         gap, low, high = difference_interval(finals["grpo"], finals["shuffled"])
         row = Row(QUESTION, "grpo minus shuffled", "pass@1 after", gap, "share", low, high, note="Welch, 95 %")
         report.rows.append(row)
-    for arm in HARDER:
-        if harder := [r for r in results if r["arm"] == arm]:
-            report.rows += _harder_rows(arm, harder)
+    if harder := [r for r in results if r["arm"] == HARDER]:
+        report.rows += _harder_rows(harder)
     return report
 
 
@@ -124,10 +124,8 @@ def do_run(job: Run) -> dict[str, Any]:
     from grpo_agents.grpo import env_args
     from grpo_agents.train import load_policy
 
-    config = TrainConfig(seed=job.seed, steps=job.steps, threads=1)
-    if job.arm in HARDER:
-        env, tier, _ = HARDER[job.arm]
-        config = dataclasses.replace(config, env=env, tier=(tier,))
+    tier = (HARDER_TIER,) if job.arm == HARDER else ()
+    config = TrainConfig(seed=job.seed, steps=job.steps, threads=1, tier=tier)
     config = dataclasses.replace(config, evaluation=dataclasses.replace(config.evaluation, every=0))
     policy = load_policy(config)
     torch.manual_seed(job.seed)
@@ -146,14 +144,14 @@ def do_run(job: Run) -> dict[str, Any]:
 
     def watch(metrics: dict[str, Any]) -> None:
         lengths.append(metrics["length"])
-        if job.arm in HARDER and metrics["step"] % EVALUATE_EVERY == 0:
+        if job.arm == HARDER and metrics["step"] % EVALUATE_EVERY == 0:
             curve.append({"step": metrics["step"], **score()})
 
     _train(job, config, policy, watch)
     after = curve[-1] if curve else score()
     result = {"key": _key(job), **dataclasses.asdict(job), "before": before, "after": after}
     result |= {"lengths": lengths, "curve": curve}
-    if job.arm not in HARDER:
+    if job.arm != HARDER:
         for figures in (before, after):
             figures.pop("right")
     return result
@@ -205,7 +203,7 @@ def end_of_growth(curve: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return next(point for point in curve if point["length"] >= PLATEAU * final)
 
 
-def _harder_rows(arm: str, results: Sequence[dict[str, Any]]) -> list[Row]:
+def _harder_rows(results: Sequence[dict[str, Any]]) -> list[Row]:
     """Return the gain between the end of growth and the end of the run, paired over problems and seeds."""
     gains: list[float] = []
     notes = []
@@ -216,10 +214,9 @@ def _harder_rows(arm: str, results: Sequence[dict[str, Any]]) -> list[Row]:
         notes.append(f"seed {result['seed']}: {at['pass@1']:.3f} at step {at['step']} -> {end:.3f}")
     mean = statistics.fmean(gains)
     half = 1.96 * statistics.stdev(gains) / len(gains) ** 0.5
-    env, tier, _ = HARDER[arm]
-    notes.insert(0, f"{env} tier {tier}, from the end of growth to the end")
-    row = Row(QUESTION, arm, "gain in pass@1", mean, "share", mean - half, mean + half, note="; ".join(notes))
-    return [*_arm_rows(arm, results), row]
+    notes.insert(0, f"tier {HARDER_TIER}, from the end of growth to the end")
+    row = Row(QUESTION, HARDER, "gain in pass@1", mean, "share", mean - half, mean + half, note="; ".join(notes))
+    return [*_arm_rows(HARDER, results), row]
 
 
 def _key(job: Run) -> str:
