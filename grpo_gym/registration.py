@@ -166,4 +166,5 @@ def _check_options(function: Callable[..., Any], options: dict[str, Any]) -> Non
     known = [name for name in inspect.signature(function).parameters if name not in ("self", "tasks", "name")]
     for option in options:
         if option not in known:
-            raise UnknownNameError("environment option", option, known)
+            offered = [name for name in known if name not in ("num_envs", "group_size")]  # make_vec's and the trainer's
+            raise UnknownNameError("environment option", option, offered)

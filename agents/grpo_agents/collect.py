@@ -20,13 +20,15 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from grpo_agents.config import Sampling
-from grpo_agents.environments import ask, check_group, reset_rows
+from grpo_agents.environments import ask, check_group, check_text, reset_rows
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
+from grpo_agents.row_guard import number
 from grpo_gym.infos import row_info
 
 TOO_LONG = "prompt longer than the context"
 NOT_FINITE = "the reward is not finite"
+NO_LOGPROBS = "the model gives no finite log-probs: are its weights damaged (NaN or infinite)?"
 
 
 @dataclass
@@ -131,8 +133,19 @@ def none_judged(episodes: list[Episode]) -> str:
     tried = [episode for episode in episodes if episode.skipped != TOO_LONG]
     if not tried or any(episode.valid for episode in tried):
         return ""
+    if all(episode.skipped == NOT_FINITE for episode in tried):
+        return f"all {len(tried)} rewards are not finite (NaN, infinite or no number at all): nothing can be compared"
     why = tried[0].skipped or str(tried[0].info.get("feedback", "")) or "the scorer abstained"
     return f"none of the {len(tried)} completions could be judged; the first: {why}"
+
+
+def none_finite(episodes: list[Episode]) -> str:
+    """Return a sentence when the model gave no finite log-prob in any row that it answered; else ""."""
+    answered = [episode.trajectory for episode in episodes if episode.trajectory is not None and episode.length]
+    own = [[p for p, mine in zip(t.logprobs, t.own, strict=True) if mine] for t in answered]
+    if not own or any(math.isfinite(p) for row in own for p in row):
+        return ""
+    return NO_LOGPROBS
 
 
 def _first_turn(
@@ -201,7 +214,7 @@ def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarr
     final = infos.get("final_info") if _mode(env) is AutoresetMode.SAME_STEP else None
     for row in np.flatnonzero(live):
         episode = episodes[row]
-        reward = _number(rewards[row])
+        reward = number(rewards[row])
         episode.reward += reward
         info = row_info(final if final is not None and done[row] else infos, int(row))
         episode.info.update(info)
@@ -210,17 +223,9 @@ def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarr
         if info.get("abstain"):
             episode.valid = False
         if not done[row] and episode.trajectory is not None:
-            reply = policy.render_reply(str(observations[row]), ended=episode.trajectory.ended)
+            reply = policy.render_reply(check_text(observations[row]), ended=episode.trajectory.ended)
             episode.trajectory.add_message(reply)
     return done
-
-
-def _number(reward: Any) -> float:
-    """Return a reward as a float, NaN when it is none."""
-    try:
-        return float(reward)
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:

@@ -74,6 +74,8 @@ class EnvChoice:
     def vector(self, rows: int, group_size: int = 1, split: Split = "train") -> VectorEnv[Any, Any, Any]:
         """Return a vector environment of `rows` rows."""
         self.check()
+        if taken := {"num_envs", "group_size"} & set(self.args):
+            raise InvalidValueError(f"env_args cannot set {taken.pop()}: prompts and group_size of the run decide it")
         if self.ours:
             return gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **{"split": split, **self.args})
         try:
@@ -107,7 +109,8 @@ def check_spaces(env: VectorEnv[Any, Any, Any]) -> None:
     for kind in ("observation", "action"):
         space = getattr(env, f"single_{kind}_space", None)
         if isinstance(space, NOT_TEXTS):
-            raise InvalidValueError(f"the {kind}s must be texts, but the environment's {kind} space is {space!r:.80}")
+            name = type(space).__name__
+            raise InvalidValueError(f"the {kind}s must be texts, but the environment's {kind} space is a {name} space")
 
 
 def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
@@ -138,13 +141,19 @@ def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows:
     return list(chosen.values())[:count]
 
 
+def check_text(observation: Any) -> str:
+    """Return an observation that is a text. Raises GrpoGymError for any other."""
+    if not isinstance(observation, str):
+        raise GrpoGymError(f"observations must be texts, got {type(observation).__name__}; wrap the environment")
+    return observation
+
+
 def check_group(observations: Sequence[Any], group_size: int) -> None:
     """Raise GrpoGymError unless every group shows one text: equal seeds must give equal prompts."""
     for start in range(0, len(observations), group_size):
         group = observations[start : start + group_size]
-        strange = next((text for text in group if not isinstance(text, str)), None)
-        if strange is not None:
-            raise GrpoGymError(f"observations must be texts, got {type(strange).__name__}; wrap the environment")
+        for text in group:
+            check_text(text)
         if any(text != group[0] for text in group):
             raise GrpoGymError(
                 "equal seeds gave different prompts, so no group can be formed: "

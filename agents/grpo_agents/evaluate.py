@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode, collect, none_fits, none_judged
+from grpo_agents.collect import NO_LOGPROBS, NOT_FINITE, TOO_LONG, Episode, collect, none_finite, none_fits, none_judged
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError
 from grpo_agents.policy import Policy
-from grpo_gym.errors import InvalidValueError
+from grpo_gym.errors import InvalidValueError, ModelError
 from grpo_gym.problem import Split
 from grpo_gym.rng import stable_hash
 
+LEFT_OUT = {
+    "too_long": "too long for the model's context",
+    "abstained": "not judged by the scorer",
+    "not_finite": "with a reward that is not finite",
+}
+"""Why an episode is not counted in a score: the key of `Score.to_json`, and words for it."""
 Z95 = 1.959963984540054
 ROWS = 512
 
@@ -115,6 +121,7 @@ def evaluate(
     Raises:
         EnvironmentRaisedError: The environment raised, or not one answer could be judged.
         InvalidValueError: No prompt fits the context.
+        ModelError: The model gives no finite log-probs.
     """
     episodes: list[Episode] = []
     for start in range(0, len(seeds), rows):
@@ -127,9 +134,26 @@ def evaluate(
             env.close()
     if why := none_fits(policy, episodes):
         raise InvalidValueError(why)
+    if why := none_finite(episodes):
+        raise ModelError(why)
     if why := none_judged(episodes):
         raise EnvironmentRaisedError(why)
     return Score(episodes, greedy)
+
+
+def check_finite(policy: Policy) -> None:
+    """Raise ModelError when the model gives no finite log-prob behind a question, as one with damaged weights does."""
+    (drawn,) = policy.sample([policy.render([{"role": "user", "content": "?"}])], max_tokens=1, greedy=True)
+    if not any(map(math.isfinite, drawn.logprobs)):
+        raise ModelError(NO_LOGPROBS)
+
+
+def left_out(figures: Mapping[str, Any]) -> str:
+    """Return how many problems a score leaves out and why, from `Score.to_json`; "" when none."""
+    counts = [(figures.get(key) or 0, words) for key, words in LEFT_OUT.items()]
+    total = sum(count for count, _ in counts)
+    reasons = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    return f"{total:,} left out ({reasons})" if total else ""
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
@@ -138,4 +162,5 @@ def wilson(share: float, n: int) -> tuple[float, float]:
         return math.nan, math.nan
     centre = (share + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
     half = Z95 / (1 + Z95**2 / n) * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return min(low, share), max(high, share)  # at shares of 0 and 1 rounding would leave the share outside

@@ -33,7 +33,7 @@ from grpo_agents.metrics import completion_records, step_metrics
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.update import Update, update
-from grpo_gym.errors import CheckpointError, GrpoGymError
+from grpo_gym.errors import CheckpointError, GrpoGymError, InvalidValueError
 from grpo_gym.rng import stable_hash
 
 logger = logging.getLogger(__name__)
@@ -76,6 +76,11 @@ class GRPO:
         self.config = config or TrainConfig()
         self.choice = EnvChoice(self.config.env, env_args(self.config))
         self.rows = self.config.prompts * self.config.group_size
+        if env is not None and not hasattr(env, "num_envs"):
+            raise InvalidValueError(
+                f"a vector environment is needed, not a single {type(env).__name__}: "
+                f"make it with gymnasium.make_vec(id, num_envs={self.rows}, ...), or name its id in the config's env"
+            )
         if env is not None and env.num_envs != self.rows:
             raise GrpoGymError(
                 f"the environment has {env.num_envs} rows; prompts x group_size = "

@@ -6,9 +6,18 @@ and the others go on. Our own environments need no guard: their steps never rais
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
+
+
+def number(reward: Any) -> float:
+    """Return a reward as a float, NaN when it is none: one such row must not end the batch."""
+    try:
+        return float(reward)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 class RowGuard(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -30,4 +39,4 @@ class RowGuard(gymnasium.Wrapper[Any, Any, Any, Any]):
         except Exception as error:
             feedback = f"the environment raised {type(error).__name__}: {error}"[:300]
             return self._last, 0.0, True, False, {"abstain": 1.0, "reason": "abstain", "feedback": feedback}
-        return self._last, reward, terminated, truncated, info
+        return self._last, number(reward), terminated, truncated, info

@@ -8,10 +8,12 @@ checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, st
 before.json          test scores of the starting policy
 curves.png           reward, validation score and length over steps
 summary.json         the figures at the end
+.lock                held by the process that runs it
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
 import re
@@ -21,16 +23,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
 from grpo_agents.atomic import new_folder
 from grpo_agents.config import TrainConfig, from_dict
-from grpo_agents.files import plain, write_json, write_text
+from grpo_agents.files import plain, write_json, write_text, writing
 from grpo_agents.policy import Policy
 from grpo_gym.errors import CheckpointError, InvalidValueError
 
 STATE = "state.json"
 OPTIMIZER = "optimizer.pt"
+ROOM = 2**20
+"""Free bytes below which a failed write of megabytes is put down to a full disk."""
 
 
 class RunFolder:
@@ -56,7 +59,8 @@ class RunFolder:
             raise InvalidValueError(
                 f"config.yaml cannot hold {error.args[-1]!r:.80}: register an environment that brings it, by an id"
             ) from error
-        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        with writing(self.path):
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
         write_text(self.path / "config.yaml", text)
 
     def check_free(self) -> None:
@@ -85,9 +89,9 @@ class RunFolder:
         return from_dict(TrainConfig, record)
 
     def append(self, name: str, records: Sequence[dict[str, Any]]) -> None:
-        """Add JSON lines to a log in one write."""
+        """Add JSON lines to a log in one write. Raises CheckpointError when the disk refuses."""
         text = "".join(json.dumps(plain(record), allow_nan=False) + "\n" for record in records)
-        with (self.path / name).open("a", encoding="utf-8") as file:
+        with writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
             file.write(text)
 
     def read(self, name: str) -> Iterator[dict[str, Any]]:
@@ -113,13 +117,12 @@ class RunFolder:
     def save(self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> Path:
         """Write a checkpoint; it takes its name only when it is whole. Raises CheckpointError when it cannot."""
         path = self.checkpoints / f"step-{step:06d}"
-        try:
-            with new_folder(path) as folder:
-                policy.write(folder)
-                torch.save(optimizer.state_dict(), folder / OPTIMIZER)
-                write_json(folder / STATE, {"step": step, **state})
-        except (OSError, RuntimeError, SafetensorError) as error:  # what the three writers make of a full disk
-            raise CheckpointError(f"cannot write the checkpoint {path}; those before it are whole: {error}") from error
+        steps = self.steps()
+        hint = f". The checkpoints before it are whole: --resume goes on behind step {steps[-1]}" if steps else ""
+        with writing(path, hint), new_folder(path) as folder:
+            policy.write(folder)
+            _write_optimizer(folder / OPTIMIZER, optimizer)
+            write_json(folder / STATE, {"step": step, **state})
         return path
 
     def steps(self) -> list[int]:
@@ -152,3 +155,12 @@ class RunFolder:
                 shutil.rmtree(self.checkpoints / f"step-{step:06d}", ignore_errors=True)
         for leftover in self.checkpoints.glob(".step-*.tmp"):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _write_optimizer(path: Path, optimizer: torch.optim.Optimizer) -> None:
+    """Write the optimiser's state. Raises OSError: torch itself tells a full disk by a line of its C++ source."""
+    try:
+        torch.save(optimizer.state_dict(), path)
+    except RuntimeError as error:
+        full = shutil.disk_usage(path.parent).free < ROOM
+        raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error

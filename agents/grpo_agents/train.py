@@ -17,12 +17,12 @@ from grpo_agents.config import EMBEDDED, TrainConfig, to_dict
 from grpo_agents.curves import draw_curves
 from grpo_agents.embedded import FOLDER
 from grpo_agents.environments import EnvChoice, distinct_seeds
-from grpo_agents.evaluate import Score, evaluate
-from grpo_agents.files import write_json
+from grpo_agents.evaluate import LEFT_OUT, Score, evaluate, left_out
+from grpo_agents.files import check_writable, in_use, write_json
 from grpo_agents.grpo import GRPO, Metrics, env_args
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
-from grpo_gym.errors import CheckpointError, ModelError
+from grpo_gym.errors import CheckpointError, GrpoGymError, ModelError
 
 SMALL = 10_000_000
 """Parameters below which one CPU thread is the default: such matrices gain little from more threads."""
@@ -80,24 +80,35 @@ class Result:
 
 
 def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
-    """Run a config from the start. Raises CheckpointError when its folder already holds a run."""
+    """Run a config from the start.
+
+    Raises:
+        CheckpointError: Its folder already holds a run, is in use, or cannot be written.
+    """
     folder = RunFolder(config.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
     folder.check_free()
+    check_writable(folder.path)
     EnvChoice(config.env, env_args(config)).vector(config.group_size, config.group_size).close()  # typos end here
     policy = load_policy(config)
-    folder.create(to_dict(config) | {"policy": describe(policy)})
-    return _run(config, policy, folder, reporter or Reporter(), resumed=False)
+    with in_use(folder.path):
+        folder.create(to_dict(config) | {"policy": describe(policy)})
+        return _run(config, policy, folder, reporter or Reporter(), resumed=False)
 
 
 def resume(path: str | Path, reporter: Reporter | None = None) -> Result:
-    """Continue a run from its newest checkpoint, or from its start when it has none yet."""
+    """Continue a run from its newest checkpoint, or from its start when it has none yet.
+
+    Raises:
+        CheckpointError: No run is there, it is damaged, or another process has it.
+    """
     folder = RunFolder(path)
     config = folder.train_config()
-    if not folder.steps():
-        folder.forget_after(0)
-        return _run(config, load_policy(config), folder, reporter or Reporter(), resumed=False)
-    policy = load_policy(config, folder.checkpoint())
-    return _run(config, policy, folder, reporter or Reporter(), resumed=True)
+    with in_use(folder.path):
+        if not folder.steps():
+            folder.forget_after(0)
+            return _run(config, load_policy(config), folder, reporter or Reporter(), resumed=False)
+        policy = load_policy(config, folder.checkpoint())
+        return _run(config, policy, folder, reporter or Reporter(), resumed=True)
 
 
 def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
@@ -158,35 +169,53 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
         reporter.phase(f"testing the start on {len(test_seeds)} problems of {config.env}")
         before = _test(policy, choice, test_seeds, config)
         write_json(folder.path / "before.json", before)
+    missing = left_out(before)
+    judged = f"{before['n']:,} judged problems, {missing}" if missing else "them"
     reporter.phase(
-        f"the start is right on {before['pass@1']:.1%} of them ({before['greedy']:.1%} greedy); training for "
+        f"the start is right on {before['pass@1']:.1%} of {judged} ({before['greedy']:.1%} greedy); training for "
         f"{config.steps - agent.step} steps of {config.prompts} x {config.group_size} completions"
     )
     finished = agent.learn()
     if not finished:
         return Result(folder.path, False, {}, {})
+    if agent.failures and len(agent.failures) >= agent.step:
+        raise GrpoGymError(f"none of the {agent.step} steps taught anything, the last: {agent.failures[-1]}")
     reporter.phase("testing the result on the same problems")
     after = _test(policy, choice, test_seeds, config)
     metrics = list(folder.read("metrics.jsonl"))
-    draw_curves(metrics, before, after, folder.path / "curves.png")
-    summary = {
+    title = f"{config.model} on {config.env}, seed {config.seed}"
+    draw_curves(metrics, before, after, folder.path / "curves.png", title)
+    summary = _summary(config, choice, agent.step, metrics, before, after)
+    write_json(folder.path / "summary.json", summary)
+    return Result(folder.path, True, summary, _example(before["answers"], after["answers"]))
+
+
+def _summary(
+    config: TrainConfig,
+    choice: EnvChoice,
+    steps: int,
+    metrics: list[dict[str, Any]],
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what summary.json holds."""
+    kept = ("pass@1", "low", "high", "greedy", "length", "n", "greedy_n", *LEFT_OUT)
+    return {
         "seed": config.seed,
         "seconds": round(before["seconds"] + after["seconds"] + sum(map(_seconds, metrics)), 1),
         "completions": sum(int(record["rows"]) for record in metrics),
-        "steps": agent.step,
+        "steps": steps,
         "env": config.env,
         "model": config.model,
         "held_out": {
             "n": before["n"],
             "content_checked": choice.ours,
-            "before": {key: before[key] for key in ("pass@1", "low", "high", "greedy", "length")},
-            "after": {key: after[key] for key in ("pass@1", "low", "high", "greedy", "length")},
+            "before": {key: before[key] for key in kept},
+            "after": {key: after[key] for key in kept},
         },
         "by_task": {"before": before["by_task"], "after": after["by_task"]},
         "version": grpo_gym.__version__,
     }
-    write_json(folder.path / "summary.json", summary)
-    return Result(folder.path, True, summary, _example(before["answers"], after["answers"]))
 
 
 def _test(policy: Policy, choice: EnvChoice, seeds: list[int], config: TrainConfig) -> dict[str, Any]:
@@ -196,6 +225,7 @@ def _test(policy: Policy, choice: EnvChoice, seeds: list[int], config: TrainConf
     greedy = evaluate(policy, choice, "test", seeds, config.sampling, greedy=True, seed=config.seed)
     figures = sampled.to_json()
     figures["greedy"] = greedy.pass_at_1
+    figures["greedy_n"] = greedy.n
     figures["greedy_interval"] = list(greedy.interval)
     figures["answers"] = _answers(sampled)
     figures["seconds"] = time.perf_counter() - began
@@ -208,18 +238,21 @@ def _seconds(record: dict[str, Any]) -> float:
 
 
 def _answers(score: Score, most: int = 64) -> list[dict[str, Any]]:
-    return [{"prompt": e.prompt, "texts": e.texts, "reward": e.reward} for e in score.episodes[:most]]
+    """Return the first answers; the reward is None where the answer was not judged."""
+    judged = [(e, e.reward if e.valid else None) for e in score.episodes[:most]]
+    return [{"prompt": e.prompt, "texts": e.texts, "reward": reward} for e, reward in judged]
 
 
 def _example(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a problem that went from wrong to right, or simply the first one."""
+    """Return a problem that went from wrong to right, else the first one that was judged, else the first."""
     pairs = list(zip(before, after, strict=True))
-    chosen = next((pair for pair in pairs if _right(pair[1]) and not _right(pair[0])), pairs[0])
+    judged = next((pair for pair in pairs if None not in (pair[0]["reward"], pair[1]["reward"])), pairs[0])
+    chosen = next((pair for pair in pairs if _right(pair[1]) and not _right(pair[0])), judged)
     return {"prompt": chosen[0]["prompt"], "before": chosen[0], "after": chosen[1]}
 
 
 def _right(answer: dict[str, Any]) -> bool:
-    return (answer["reward"] or 0.0) >= 1.0  # None where it was not finite
+    return (answer["reward"] or 0.0) >= 1.0  # None where it was not judged
 
 
 def _read_before(folder: RunFolder) -> dict[str, Any] | None:
@@ -230,4 +263,5 @@ def _read_before(folder: RunFolder) -> dict[str, Any] | None:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
+    record.setdefault("greedy_n", record.get("n"))  # folders from before it was kept
     return {key: math.nan if value is None else value for key, value in record.items()}  # as `files.plain` wrote it

@@ -43,7 +43,7 @@ class Options:
     seed: int | None = None
     """Draws problems and answers; none: the run's own, for a policy 0."""
     max_tokens: int | None = None
-    """Tokens per turn at most; none: as in the run, for a policy 96."""
+    """Tokens per turn at most; none: as in the run, for a policy the default of `train`."""
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
     threads: int = 0

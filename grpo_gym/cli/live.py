@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -149,4 +150,23 @@ def stopping(folder: Path) -> Callable[[], None]:
 
 def resume_line(folder: Path) -> str:
     """Return the command that resumes a run."""
-    return f"grpo-gym train --resume {shlex.quote(str(folder))}"
+    return f"{program()} train --resume {shlex.quote(str(folder))}"
+
+
+def program() -> str:
+    """Return how this program was called, for the commands that users are told to run next."""
+    start = Path(sys.argv[0])
+    if start.name == "__main__.py" and start.parent.name == "grpo_gym":
+        return f"{_as_typed(Path(sys.executable))} -m grpo_gym"
+    return _as_typed(start) if start.stem == "grpo-gym" else "grpo-gym"
+
+
+def _as_typed(file: Path) -> str:
+    """Return the shortest word that runs a program from here: its name when PATH has it, else a path."""
+    found = shutil.which(file.name)
+    if found and os.path.abspath(found) == os.path.abspath(file):
+        return file.name
+    relative = os.path.relpath(file)
+    if os.sep not in relative:
+        relative = os.path.join(os.curdir, relative)
+    return shlex.quote(min(relative, str(file.absolute()), key=len))

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _reader_gone()
         if debug:
             raise
-        sys.stderr.write(f"error: {visible(' '.join(str(error).split()))}\n")
+        sys.stderr.write(f"error: {visible(' '.join(_sentence(error).split()))}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
@@ -83,6 +83,13 @@ def _dispatch(words: list[str]) -> int:
     )  # on a busy machine, spinning threads cost several times the work
     run: Callable[[list[str]], int] = importlib.import_module(f"grpo_gym.cli.{command}").run
     return run(arguments)
+
+
+def _sentence(error: Exception) -> str:
+    """Return what is told of an error: its message, or of one from the system its file and cause in words."""
+    if not isinstance(error, OSError) or isinstance(error, GrpoGymError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _take_any_character() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
-from typing import Annotated, Any, TypeVar
+import typing
+from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from grpo_gym.errors import InvalidValueError, MissingExtraError
+from grpo_gym.errors import InvalidValueError, MissingExtraError, UnknownNameError
 
 O = TypeVar("O")  # noqa: E741  # the options of a command
 
@@ -28,10 +30,37 @@ def parse(options: type[O], command: str, arguments: list[str], default: O | Non
         arguments: The words after it.
         default: Values that hold where no argument says otherwise.
     """
+    _check_choices(options, arguments)
     settings: dict[str, Any] = {} if default is None else {"default": default}
     single = (tyro.conf.FlagCreatePairsOff,)  # --answers, without a --no-answers beside it
     read: O = tyro.cli(options, prog=f"grpo-gym {command}", args=arguments, config=single, **settings)
     return read
+
+
+def _check_choices(options: type, arguments: list[str]) -> None:
+    """Raise UnknownNameError, naming the nearest, for a value that is none of an option's choices."""
+    choices = _choices(options)
+    for place, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        option = name.replace("_", "-")
+        if option in choices and (equals or place + 1 < len(arguments)):
+            given = value if equals else arguments[place + 1]
+            if given not in choices[option] and not given.startswith("-"):
+                raise UnknownNameError(f"value of {option}", given, choices[option])
+
+
+def _choices(options: type, prefix: str = "--") -> dict[str, list[str]]:
+    """Return the values that each option of a dataclass with choices can take, nested ones too."""
+    found: dict[str, list[str]] = {}
+    for name, hint in typing.get_type_hints(options, include_extras=True).items():
+        unnamed = any(getattr(mark, "name", None) == "" for mark in getattr(hint, "__metadata__", ()))
+        kind = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
+        option = prefix + name.replace("_", "-")
+        if typing.get_origin(kind) is Literal:
+            found[option] = [str(value) for value in typing.get_args(kind)]
+        elif dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            found |= _choices(kind, prefix if unnamed else f"{option}.")
+    return found
 
 
 def tier_choice(tier: tuple[int, ...]) -> int | list[int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from grpo_agents.train import Result
 
 HASTY = (
-    "The shipped policy was taught to answer hastily on purpose. GRPO here selects a strategy that it already has, "
-    "working step by step; it does not teach arithmetic."
+    "The shipped policy was taught to answer hastily on purpose, and it can also work step by step. What GRPO can gain "
+    "here is that it chooses the latter more often; it does not teach arithmetic."
 )
 UNCHECKED = "held-out seeds, content not checked: training may have met the same problems"
 SHOWN = 600
@@ -24,14 +25,19 @@ SHOWN = 600
 
 def print_result(result: Result) -> None:
     """Print the table of a finished run, the example, and where everything is."""
+    from grpo_agents.evaluate import left_out
+
     screen, summary = terminal(), result.summary
     screen.print(scores(summary), soft_wrap=False)
+    for when in ("before", "after"):
+        if missing := left_out(summary["held_out"][when]):
+            screen.print(plain(f"{when}: {summary['held_out'][when]['n']:,} judged, {missing}", "yellow"))
     if not summary["held_out"]["content_checked"]:
         screen.print(plain(UNCHECKED, "yellow"))
     done = f"{summary['steps']} steps, {summary['completions']:,} completions, {summary['seconds']:.0f} s"
     screen.print(plain(done))
     print_example(result.example)
-    if summary["model"] == "embedded":
+    if summary["model"] == "embedded" and re.match(r"grpo/Math[.-]", summary["env"].rpartition(":")[2]):
         screen.print(plain(HASTY))
     screen.print(plain("run folder: ", "bold").append_text(plain(result.folder)))
 
@@ -44,7 +50,7 @@ def scores(summary: Mapping[str, Any]) -> Table:
     table = grid(("", "before", "after"), numbers=(1, 2), title=f"{held_out['n']:,} test problems of {summary['env']}")
     ends = (held_out["before"], held_out["after"])
     table.add_row("pass@1, sampled", *(interval(end["pass@1"], end["low"], end["high"]) for end in ends))
-    table.add_row("pass@1, greedy", *(interval(end["greedy"], *wilson(end["greedy"], held_out["n"])) for end in ends))
+    table.add_row("pass@1, greedy", *(interval(end["greedy"], *wilson(end["greedy"], end["greedy_n"])) for end in ends))
     table.add_row("completion length", *(f"{end['length']:.1f} tokens" for end in ends))
     table.caption = "in brackets: 95 % interval"
     table.caption_justify = "left"
@@ -58,7 +64,9 @@ def print_example(example: Mapping[str, Any]) -> None:
     screen.print(plain(example["prompt"], limit=SHOWN))
     for when in ("before", "after"):
         answer = example[when]
-        screen.print(plain(f"{when}, reward {answer['reward']:g}:", "green" if answer["reward"] >= 1.0 else "red"))
+        reward = answer["reward"]
+        told = "not judged" if reward is None else f"reward {reward:g}"
+        screen.print(plain(f"{when}, {told}:", "green" if reward is not None and reward >= 1.0 else "red"))
         for text in answer["texts"] or [""]:
             screen.print(plain(text or "(nothing)", limit=SHOWN))
     screen.print()
@@ -73,6 +81,8 @@ def print_scores(sampled: Score, greedy: Score, title: str, checked: bool) -> No
         title: What was answered.
         checked: Whether the split keeps content apart; said when it does not.
     """
+    from grpo_agents.evaluate import left_out
+
     table = grid(("", "n", "pass@1, sampled", "pass@1, greedy"), numbers=(1, 2, 3), title=title)
     table.add_row("all", str(sampled.n), *(interval(score.pass_at_1, *score.interval) for score in (sampled, greedy)))
     by_task, by_task_greedy = sampled.by_task(), greedy.by_task()
@@ -80,6 +90,9 @@ def print_scores(sampled: Score, greedy: Score, title: str, checked: bool) -> No
         table.add_row(plain(label), str(n), percent(share), percent(by_task_greedy.get(label, (None, 0))[0]))
     screen = terminal()
     screen.print(table, soft_wrap=False)
+    for how, score in (("sampled", sampled), ("greedy", greedy)):
+        if missing := left_out(score.to_json()):
+            screen.print(plain(f"{how}: {score.n:,} judged, {missing}", "yellow"))
     screen.print(plain(f"completion length: {sampled.length:.1f} tokens sampled, {greedy.length:.1f} greedy"))
     if not checked:
         screen.print(plain(UNCHECKED, "yellow"))

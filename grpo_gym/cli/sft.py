@@ -7,6 +7,7 @@ shipped one. What comes out is an ordinary policy folder, with sft.json beside t
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from grpo_agents.config import EMBEDDED, Sampling, SFTConfig, TrainConfig, to_dict
-from grpo_gym.cli.live import device_line
+from grpo_agents.files import check_writable
+from grpo_gym.cli.live import device_line, program
 from grpo_gym.cli.options import key_values, parse
 from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
 from grpo_gym.cli.train import check
@@ -46,7 +48,7 @@ class Options:
     """KEY=VALUE ...: further keyword arguments of `gym.make`."""
     val_problems: int = 512
     """Validation problems of the score at the end."""
-    max_tokens: int = 96
+    max_tokens: int = Sampling().max_tokens
     """Tokens per turn at most in the score at the end."""
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
@@ -64,6 +66,7 @@ def run(arguments: list[str]) -> int:
     out = Path(options.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise CheckpointError(f"{out} already holds something: choose a new folder with --out")
+    check_writable(out.parent if out.exists() else out)  # told before the work, not after it
     check(config.env, EMBEDDED if options.model == NEW else options.model, "sft")
     with warnings_on_stderr():
         _teach(options, config, out)
@@ -72,7 +75,8 @@ def run(arguments: list[str]) -> int:
 
 def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     from grpo_agents.environments import EnvChoice
-    from grpo_agents.files import write_json
+    from grpo_agents.evaluate import check_finite
+    from grpo_agents.files import write_json, writing
     from grpo_agents.grpo import env_args
     from grpo_agents.sft import sft
     from grpo_agents.train import describe
@@ -94,6 +98,7 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     screen.print(plain(f"policy      {options.model}, {facts['parameters']:,} parameters"))
     screen.print(plain(f"device      {device_line(facts, options.device)}"))
     screen.print(plain(f"environment {config.env}, {config.steps} steps of {config.batch} demonstrations"))
+    check_finite(policy)
     sft(policy, config, lambda step, loss: _tell(step, loss, config.steps))
     sampled, greedy = _score(policy, choice, options, config.seed)
     from grpo_gym.cli.report import print_scores
@@ -106,9 +111,11 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
         "val": {"sampled": sampled.to_json(), "greedy": greedy.to_json(), "max_tokens": options.max_tokens},
         "policy": facts,
     }
-    policy.save(out)
+    with writing(out):
+        policy.save(out)
     write_json(out / "sft.json", record)
-    screen.print(plain(f"policy folder: {out}\nto train it: grpo-gym train --model {out} --env {config.env}"))
+    train_it = f"{program()} train --model {shlex.quote(str(out))} --env {shlex.quote(config.env)}"
+    screen.print(plain(f"policy folder: {out}\nto train it: {train_it}"))
 
 
 def _start(settings: TrainConfig, config: SFTConfig, choice: EnvChoice) -> Policy:

@@ -120,10 +120,26 @@ class TestWhatCannotBeTrainedOn:
         with pytest.raises(GrpoGymError, match="observations must be texts, got int; wrap the environment"):
             play(vector(Liar, ROWS, AutoresetMode.NEXT_STEP))
 
+    def test_later_observations_that_are_no_texts_are_told_as_well(self):
+        class Turncoat(Countdown):
+            def step(self, action: str) -> Any:
+                return (7, *super().step(action)[1:])
+
+        with pytest.raises(GrpoGymError, match="observations must be texts, got int; wrap the environment"):
+            play(vector(Turncoat, ROWS, AutoresetMode.NEXT_STEP, enough=2.0))
+
+    def test_rows_are_no_environment_option(self):
+        with pytest.raises(InvalidValueError, match="env_args cannot set num_envs"):
+            EnvChoice("grpo/Math-v0", {"num_envs": 3}).vector(2)
+        with pytest.raises(
+            UnknownNameError, match=r"unknown environment option 'foo'; known: (?!.*(num_envs|group_size))"
+        ):
+            EnvChoice("grpo/Math-v0", {"foo": 3}).vector(2)
+
     def test_spaces_of_numbers_are_told_before_anything_is_played(self):
-        with pytest.raises(InvalidValueError, match=r"the observations must be texts, but .* space is Discrete\(5\)"):
+        with pytest.raises(InvalidValueError, match=r"observations must be texts, but .* space is a Discrete space"):
             EnvChoice("foreign/Numbers-v0").vector(ROWS)
-        with pytest.raises(InvalidValueError, match=r"the observations must be texts, but .* space is Discrete\(5\)"):
+        with pytest.raises(InvalidValueError, match=r"observations must be texts, but .* space is a Discrete space"):
             check_spaces(vector(Numbers, 2, AutoresetMode.NEXT_STEP))
 
     @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from typing import Any
 
 import gymnasium
 import pytest
+import torch
 
 from grpo_agents.collect import NOT_FINITE, TOO_LONG, Episode
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, distinct_seeds
-from grpo_agents.evaluate import Score, evaluate, wilson
-from grpo_gym.errors import InvalidValueError
-from tests.agents.foreign_envs import COUNTDOWN, WORD
+from grpo_agents.evaluate import Score, check_finite, evaluate, left_out, wilson
+from grpo_gym.errors import InvalidValueError, ModelError
+from tests.agents.foreign_envs import COUNTDOWN, WORD, Word
 from tests.agents.runs import babbler
 
 SAMPLING = Sampling(max_tokens=8)
@@ -154,3 +155,49 @@ class TestScore:
         score = self.score((0.0, False, ""))
 
         assert all(math.isnan(value) for value in (score.pass_at_1, score.reward, score.length, *score.interval))
+
+
+@pytest.mark.parametrize("n", range(1, 40))
+def test_an_interval_holds_its_share_also_where_that_is_0_or_1(n):
+    assert wilson(0.0, n)[0] == 0.0
+    assert wilson(1.0, n)[1] == 1.0
+
+
+def test_what_is_left_out_is_told_with_its_reasons():
+    assert left_out({"n": 3, "too_long": 0, "abstained": 0, "not_finite": 0}) == ""
+    assert left_out({"too_long": 15, "abstained": 0, "not_finite": 2}) == (
+        "17 left out (15 too long for the model's context, 2 with a reward that is not finite)"
+    )
+
+
+def test_damaged_weights_are_an_error_and_no_score_of_zero():
+    policy = babbler()
+    check_finite(policy)
+    with torch.no_grad():
+        next(policy.model.parameters()).fill_(math.nan)
+
+    with pytest.raises(ModelError, match=r"no finite log-probs: are its weights damaged \(NaN"):
+        evaluate(policy, EnvChoice(WORD), "test", [1, 2], SAMPLING)
+    with pytest.raises(ModelError, match="no finite log-probs"):
+        check_finite(policy)
+
+
+class OddRewards(Word):
+    """Gives every answer the same strange reward."""
+
+    def __init__(self, reward: Any) -> None:
+        super().__init__()
+        self.given = reward
+
+    def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
+        return "", self.given, True, False, {}
+
+
+gymnasium.register("odd/Rewards-v0", entry_point=f"{__name__}:OddRewards")
+
+
+@pytest.mark.filterwarnings("ignore:.*The reward:UserWarning")
+@pytest.mark.parametrize("value", [math.nan, "text"])
+def test_rewards_that_are_never_finite_are_an_error_that_says_so(value):
+    with pytest.raises(EnvironmentRaisedError, match="all 8 rewards are not finite"):
+        evaluate(babbler(), EnvChoice(f"{__name__}:odd/Rewards-v0", {"reward": value}), "test", range(8), SAMPLING)

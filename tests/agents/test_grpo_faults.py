@@ -15,6 +15,7 @@ from grpo_agents.environments import EnvironmentRaisedError
 from grpo_agents.grpo import GRPO
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.policy import Policy
+from grpo_agents.train import train
 from grpo_gym.errors import GrpoGymError
 from tests.agents.foreign_envs import WORD, Countdown, Word, processes, vector
 from tests.agents.runs import Metrics, babbler, identical, learn, log, new_run, short, weights
@@ -231,3 +232,19 @@ class TestPromptsThatDoNotFit:
         metrics = learn(policy, short(), vector(Countdown, ROWS, AutoresetMode.DISABLED, enough=2.0))
 
         assert all(m["grad_norm"] > 0 for m in metrics)
+
+
+def test_a_single_environment_is_told_how_to_become_a_vector():
+    with pytest.raises(GrpoGymError, match=r"vector environment is needed, .* gymnasium.make_vec\(id, num_envs=12"):
+        GRPO(babbler(), gymnasium.make("grpo/Math-v0"), short())  # type: ignore[arg-type]  # the mistake itself
+
+
+def test_a_run_whose_every_step_was_refused_does_not_end_as_a_success(tmp_path, monkeypatch):
+    saved = tmp_path / "model"
+    babbler().save(saved)
+    original = LogProbs.__call__
+    monkeypatch.setattr(LogProbs, "__call__", lambda *args, **kwargs: original(*args, **kwargs) * math.nan)
+    with pytest.raises(GrpoGymError, match=r"none of the 2 steps taught anything, the last: .*not finite"):
+        train(short(env=WORD, model=str(saved), out=str(tmp_path / "run")))
+
+    assert not (tmp_path / "run" / "summary.json").exists()

@@ -122,7 +122,7 @@ class TestCheckpoints:
             monkeypatch.setattr(run_folder, "write_json", full)
         policy = babbler()
         with pytest.raises(
-            CheckpointError, match=r"cannot write the checkpoint .*3; .* whole: .*No space left on device"
+            CheckpointError, match=r"cannot write .*step-000003: No space left on device; free .* are whole: .* step 2$"
         ):
             run.save(3, policy, make_optimizer(policy, short()), {"best": None, "failures": []})
         monkeypatch.undo()
@@ -306,3 +306,22 @@ def test_curves_are_drawn_of_a_run_with_lost_and_unjudged_steps(tmp_path):
 
     assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "run"]
+
+
+def test_curves_say_which_run_it_was_and_hide_no_point(tmp_path, monkeypatch):
+    figures: list[Any] = []
+
+    def keep(self: Any, path: Path, **_: Any) -> None:
+        figures.append(self)
+        path.touch()
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", keep)
+    metrics = [{"step": step, "reward": 0.5, "length": 3.0, "val/pass@1": 0.1} for step in (1, 2)]
+    end = {"pass@1": 0.5, "low": 0.2, "high": 0.8}
+    draw_curves(metrics, end, end, tmp_path / "curves.png", "a $model on an env, seed 3")
+    score, length = figures[0].axes
+    figures[0].draw_without_rendering()
+
+    assert figures[0].get_suptitle() == "a $model on an env, seed 3"
+    assert score.get_legend().get_window_extent().y0 >= score.get_window_extent().y1
+    assert all(float(tick).is_integer() for tick in length.get_xticks())

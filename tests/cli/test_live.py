@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grpo_agents.config import Sampling, TrainConfig
-from grpo_gym.cli.live import PERSISTS, Live, device_line, resume_line, step_line
+from grpo_gym.cli.live import PERSISTS, Live, device_line, program, resume_line, step_line
 from grpo_gym.cli.report import HASTY, print_example, print_result
 
 HOSTILE = "[/bold]\x1b[31m\u202egnorw"
@@ -101,6 +102,39 @@ def test_the_resume_line_can_be_pasted() -> None:
     assert resume_line(Path("runs/a b")) == "grpo-gym train --resume 'runs/a b'"
 
 
+@pytest.mark.parametrize(
+    ("called", "told"),
+    [
+        ("/some/where/pytest", "grpo-gym"),
+        (f"{os.getcwd()}/some where/bin/grpo-gym", "'some where/bin/grpo-gym'"),
+        (f"{os.getcwd()}/grpo-gym", "./grpo-gym"),
+        ("/bin/grpo-gym", "/bin/grpo-gym"),
+        (f"{os.getcwd()}/grpo_gym/__main__.py", "elsewhere/python -m grpo_gym"),
+    ],
+)
+def test_a_command_is_told_as_the_user_can_run_it(monkeypatch: pytest.MonkeyPatch, called: str, told: str) -> None:
+    monkeypatch.setattr("sys.argv", [called])
+    monkeypatch.setattr("sys.executable", f"{os.getcwd()}/elsewhere/python")
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    assert program() == told
+
+
+def test_a_command_on_the_path_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "grpo-gym").touch(mode=0o755)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "grpo-gym")])
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert program() == "grpo-gym"
+
+
+def test_an_answer_that_was_not_judged_has_no_reward_to_show(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = {when: {"texts": ["1"], "reward": reward} for when, reward in (("before", None), ("after", 1.0))}
+    print_example({"prompt": "?", **answers})
+
+    assert "before, not judged:" in capsys.readouterr().out
+
+
 def test_hostile_completions_are_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     answer = {"texts": [HOSTILE, ""], "reward": 0.0}
     print_example({"prompt": HOSTILE, "before": answer, "after": answer})
@@ -121,7 +155,7 @@ def test_a_long_answer_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_shipped_policys_result_says_what_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
     from grpo_agents.train import Result
 
-    end = {"pass@1": 0.25, "low": 0.2, "high": 0.3, "greedy": 0.5, "length": 10.0}
+    end = {"pass@1": 0.25, "low": 0.2, "high": 0.3, "greedy": 0.5, "length": 10.0, "n": 2048, "greedy_n": 2048}
     summary = {
         "model": "embedded",
         "env": "grpo/Math-v0",
@@ -140,3 +174,32 @@ def test_the_shipped_policys_result_says_what_it_does_not_show(capsys: pytest.Ca
     assert "25.0 %  [20.0, 30.0]" in out
     assert "50.0 %  [47.8, 52.2]" in out
     assert "2,048 test problems of grpo/Math-v0" in out
+
+
+@pytest.mark.parametrize(
+    ("model", "env", "told"),
+    [
+        ("embedded", "grpo/Math.Gcd-v0", True),
+        ("embedded", "other/Parrot-v0", False),
+        ("embedded", "grpo/Mathematics-v0", False),
+        ("/a/model", "grpo/Math-v0", False),
+    ],
+)
+def test_that_sentence_is_for_the_shipped_policy_on_its_own_environment(
+    capsys: pytest.CaptureFixture[str], model: str, env: str, told: bool
+) -> None:
+    from grpo_agents.train import Result
+
+    end = {"pass@1": 0.25, "low": 0.2, "high": 0.3, "greedy": 0.5, "length": 10.0, "n": 1, "greedy_n": 1}
+    ends = {"before": end | {"too_long": 15, "abstained": 0, "not_finite": 2}, "after": end}
+    summary = {"model": model, "env": env, "steps": 3, "completions": 7, "seconds": 1.0}
+    answer = {"texts": ["1"], "reward": 0.0}
+    held_out = {"n": 1, "content_checked": True, **ends}
+    print_result(
+        Result(Path("r"), True, summary | {"held_out": held_out}, {"prompt": "?", "before": answer, "after": answer})
+    )
+    out = capsys.readouterr().out
+
+    assert (HASTY in out) == told
+    assert "before: 1 judged, 17 left out (15 too long for the model's context, 2 with a reward that is not fin" in out
+    assert "after: " not in out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
+from grpo_agents.config import Sampling, TrainConfig
 from grpo_gym.cli import sft
 from tests.cli import toy
 from tests.cli.conftest import Cli
@@ -137,3 +139,16 @@ def test_mistakes_are_one_line(cli: Cli, taught: Path, trained: Path, words: tup
         message = message.replace(name, path)
     assert said.err.startswith(message)
     assert said.err.count("\n") == 1
+
+
+def test_sft_tells_a_folder_that_cannot_be_made_before_it_teaches(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "out"
+
+    assert cli("sft", "--out", out) == (2, "", f"error: cannot write {out}: Not a directory; choose another folder\n")
+
+
+def test_sft_and_eval_score_with_the_tokens_that_train_allows() -> None:
+    options = {field.name: field.default for field in dataclasses.fields(sft.Options)}
+
+    assert options["max_tokens"] == Sampling().max_tokens == TrainConfig().sampling.max_tokens

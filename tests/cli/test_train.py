@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 import yaml
 
 from tests.cli import toy
-from tests.cli.conftest import Cli, Said, finish, spawn
+from tests.cli.conftest import ROOT, Cli, Said, finish, spawn
 
 SMALL = (
     *("--prompts", 4, "--group-size", 4, "--threads", 1, "--sampling.max-tokens", 8, "--seed", 3),
@@ -77,7 +80,7 @@ def test_the_summary_has_the_agreed_fields(uninterrupted: tuple[Path, Said]) -> 
     assert {"n", "before", "after"} <= set(held_out)
     assert held_out["n"] == 24
     for end in (held_out["before"], held_out["after"]):
-        assert set(end) == {"pass@1", "low", "high", "greedy", "length"}
+        assert {"pass@1", "low", "high", "greedy", "length", "n", "too_long", "abstained", "not_finite"} <= set(end)
         assert 0 <= end["low"] <= end["pass@1"] <= end["high"] <= 1
 
 
@@ -94,7 +97,7 @@ def test_ctrl_c_stops_after_the_step_and_resume_is_the_same_run(
 ) -> None:
     run = tmp_path / "stopped here"
     said = _interrupt(run, tiny, "step 3/8", signal.SIGINT)
-    resume = f"grpo-gym train --resume '{run}'"
+    resume = f"{_module()} train --resume '{run}'"
 
     assert said.code == 130
     assert said.err == f"\nstopping after this step; Ctrl-C again stops at once\nto resume: {resume}\n"
@@ -145,6 +148,14 @@ def test_ctrl_c_before_anything_is_written(cli: Cli, tiny: Path, monkeypatch: py
 
 def test_resuming_a_finished_run_tells_its_result_again(cli: Cli, uninterrupted: tuple[Path, Said]) -> None:
     _same_after_resume(cli, uninterrupted[0], uninterrupted[0])
+
+
+def _module() -> str:
+    """How the processes of `spawn` are called, as they say it themselves."""
+    python = Path(sys.executable)
+    if shutil.which(python.name) == str(python):
+        return f"{python.name} -m grpo_gym"
+    return f"{shlex.quote(min(os.path.relpath(python, ROOT), str(python), key=len))} -m grpo_gym"
 
 
 def _interrupt(run: Path, tiny: Path, line: str, number: int) -> Said:
@@ -264,3 +275,29 @@ def test_a_missing_model_is_told_before_torch_is_imported() -> None:
 
     assert said.err.splitlines()[0].startswith("error: no model folder at './nowhere'")
     assert said.err.splitlines()[1:] == ["2 False"]
+
+
+@pytest.mark.parametrize(("given", "nearest"), [("dapoo", "dapo"), ("gpro", "grpo")])
+def test_a_choice_that_does_not_exist_names_the_nearest(cli: Cli, given: str, nearest: str) -> None:
+    told = f"error: unknown value of --objective.loss {given!r}; did you mean {nearest!r}?\n"
+
+    assert cli("train", "--objective.loss", given) == (2, "", told)
+    assert cli("train", f"--objective.loss={given}") == (2, "", told)
+
+
+def test_problems_left_out_are_told_from_start_to_summary(cli: Cli, tmp_path: Path) -> None:
+    from tests.agents.foreign_envs import WORD
+    from tests.agents.runs import babbler
+
+    babbler(context=40).save(tmp_path / "model")
+    words = ("--model", tmp_path / "model", "--env", WORD, "--env-args", "padding=40", "--steps", 1)
+    said = cli("train", *SMALL, *words, "--out", tmp_path / "run")
+    held_out = json.loads((tmp_path / "run" / "summary.json").read_text())["held_out"]
+    n, out = held_out["n"], held_out["before"]["too_long"]
+    told = f"{n} judged, {out} left out ({out} too long for the model's context)"
+
+    assert said.code == 0
+    assert 0 < n < n + out == 24
+    assert f"of {n} judged problems, {out} left out ({out} too long" in said.out
+    assert f"before: {told}" in said.out
+    assert f"after: {told}" in said.out
