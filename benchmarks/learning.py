@@ -121,7 +121,6 @@ def do_run(job: Run) -> dict[str, Any]:
     from grpo_agents.config import TrainConfig
     from grpo_agents.environments import EnvChoice, distinct_seeds
     from grpo_agents.evaluate import evaluate
-    from grpo_agents.grpo import env_args
     from grpo_agents.train import load_policy
 
     tier = (HARDER_TIER,) if job.arm == HARDER else ()
@@ -129,7 +128,7 @@ def do_run(job: Run) -> dict[str, Any]:
     config = dataclasses.replace(config, evaluation=dataclasses.replace(config.evaluation, every=0))
     policy = load_policy(config)
     torch.manual_seed(job.seed)
-    choice = EnvChoice(config.env, env_args(config))
+    choice = EnvChoice.of(config)
     seeds = distinct_seeds(choice, "test", job.seed, job.problems)
 
     def score() -> dict[str, Any]:
@@ -160,7 +159,7 @@ def do_run(job: Run) -> dict[str, Any]:
 def _train(job: Run, config: Any, policy: Any, watch: Any) -> None:
     from grpo_agents.config import SFTConfig
     from grpo_agents.environments import EnvChoice
-    from grpo_agents.grpo import GRPO, env_args
+    from grpo_agents.grpo import GRPO
     from grpo_agents.sft import sft
 
     if job.arm.startswith("sft"):
@@ -177,7 +176,7 @@ def _train(job: Run, config: Any, policy: Any, watch: Any) -> None:
         )
         sft(policy, settings)
         return
-    env = EnvChoice(config.env, env_args(config)).vector(config.prompts * config.group_size, config.group_size)
+    env = EnvChoice.of(config).vector(config.prompts * config.group_size, config.group_size)
     GRPO(policy, ShuffledRewards(env, job.seed) if job.arm == "shuffled" else env, config, on_step=watch).learn()
 
 

@@ -102,6 +102,13 @@ def chosen_index(options: Mapping[str, Any], following: int) -> int:
     return int(index)
 
 
+def as_tier(numbers: Sequence[int]) -> TierChoice:
+    """Return what an option list means: nothing is the defaults, one number a tier, two the lowest and the highest."""
+    if not numbers:
+        return None
+    return numbers[0] if len(numbers) == 1 else list(numbers)
+
+
 def tiers_of(tier: TierChoice) -> range:
     """Return the tiers meant by an int or by a range (low, high); lists are accepted, since JSON knows no tuples."""
     if isinstance(tier, Sequence) and not isinstance(tier, str) and len(tier) == 2:

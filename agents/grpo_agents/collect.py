@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from grpo_agents.config import Sampling
 from grpo_agents.environments import ask, check_group, check_text, reset_rows
 from grpo_agents.policy import Policy
-from grpo_agents.rollout import Trajectory
+from grpo_agents.rollout import Completion, Trajectory
 from grpo_agents.row_guard import number
 from grpo_gym.infos import row_info
 
@@ -164,15 +164,7 @@ def _first_turn(
         if policy.room(len(prompt)) >= 1:
             fitting += range(first, first + group_size)
             prompts.append(prompt)
-    completions = policy.sample(
-        prompts,
-        group_size,
-        max_tokens=sampling.max_tokens,
-        temperature=sampling.temperature,
-        greedy=greedy,
-        generator=generator,
-        rows_per_batch=sampling.batch_rows,
-    )
+    completions = _draw(policy, prompts, group_size, sampling, generator, greedy)
     for place, (row, completion) in enumerate(zip(fitting, completions, strict=True)):
         trajectory = Trajectory(prompts[place // group_size])
         trajectory.add_turn(completion)
@@ -187,15 +179,8 @@ def _next_turn(
 ) -> None:
     """Sample a later turn of each row; a row whose context is full says nothing more and plays out empty turns."""
     speaking = [e for e in episodes if e.trajectory is not None and policy.room(len(e.trajectory.context)) >= 1]
-    completions = policy.sample(
-        [e.trajectory.context for e in speaking if e.trajectory is not None],
-        1,
-        max_tokens=sampling.max_tokens,
-        temperature=sampling.temperature,
-        greedy=greedy,
-        generator=generator,
-        rows_per_batch=sampling.batch_rows,
-    )
+    contexts = [e.trajectory.context for e in speaking if e.trajectory is not None]
+    completions = _draw(policy, contexts, 1, sampling, generator, greedy)
     for episode, completion in zip(speaking, completions, strict=True):
         assert episode.trajectory is not None
         episode.trajectory.add_turn(completion)
@@ -204,6 +189,25 @@ def _next_turn(
     for episode in episodes:
         if id(episode) in silent:
             episode.texts.append("")
+
+
+def _draw(
+    policy: Policy,
+    contexts: Sequence[Sequence[int]],
+    group_size: int,
+    sampling: Sampling,
+    generator: torch.Generator,
+    greedy: bool,
+) -> list[Completion]:
+    return policy.sample(
+        contexts,
+        group_size,
+        max_tokens=sampling.max_tokens,
+        temperature=sampling.temperature,
+        greedy=greedy,
+        generator=generator,
+        rows_per_batch=sampling.batch_rows,
+    )
 
 
 def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarray, policy: Policy) -> np.ndarray:

@@ -16,11 +16,13 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
 import grpo_gym
+from grpo_agents.config import SFTConfig, TrainConfig
 from grpo_agents.row_guard import RowGuard
 from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.infos import row_info
 from grpo_gym.problem import Split
 from grpo_gym.rng import stable_hash
+from grpo_gym.stream import as_tier
 
 MAX_SEED = 2**31
 DRAWS_PER_PROBLEM = 20
@@ -54,6 +56,12 @@ class EnvChoice:
 
     id: str
     args: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: TrainConfig | SFTConfig) -> EnvChoice:
+        """Return the environment that a config asks for."""
+        tier = as_tier(config.tier)
+        return cls(config.env, {**config.env_args, **({} if tier is None else {"tier": tier})})
 
     @property
     def ours(self) -> bool:

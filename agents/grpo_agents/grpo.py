@@ -74,7 +74,7 @@ class GRPO:
     ) -> None:
         self.policy = policy
         self.config = config or TrainConfig()
-        self.choice = EnvChoice(self.config.env, env_args(self.config))
+        self.choice = EnvChoice.of(self.config)
         self.rows = self.config.prompts * self.config.group_size
         if env is not None and not hasattr(env, "num_envs"):
             raise InvalidValueError(
@@ -266,11 +266,3 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, step: int, config: Train
     share = min(1.0, step / settings.warmup_steps) if settings.warmup_steps else 1.0
     for group in optimizer.param_groups:
         group["lr"] = settings.learning_rate * share
-
-
-def env_args(config: TrainConfig) -> dict[str, Any]:
-    """Return the keyword arguments of `gym.make` that a config asks for."""
-    args = dict(config.env_args)
-    if config.tier:
-        args["tier"] = config.tier[0] if len(config.tier) == 1 else list(config.tier)
-    return args

@@ -70,12 +70,10 @@ def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None]
 
 def demonstrations(config: SFTConfig) -> Iterator[list[Demonstration]]:
     """Yield `steps` batches of demonstrations from the train split."""
-    choice = EnvChoice(config.env, dict(config.env_args))
+    choice = EnvChoice.of(config)
     choice.check()
     if choice.ours:
         choice.args["expose_answer"] = True
-    if config.tier:
-        choice.args["tier"] = config.tier[0] if len(config.tier) == 1 else list(config.tier)
     env = choice.vector(config.batch)
     rng = Rng("hasty", config.seed)
     try:

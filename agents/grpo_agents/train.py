@@ -19,7 +19,7 @@ from grpo_agents.embedded import FOLDER
 from grpo_agents.environments import EnvChoice, distinct_seeds
 from grpo_agents.evaluate import LEFT_OUT, Score, evaluate, left_out
 from grpo_agents.files import check_writable, in_use, write_json
-from grpo_agents.grpo import GRPO, Metrics, env_args
+from grpo_agents.grpo import GRPO, Metrics
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
 from grpo_gym.errors import CheckpointError, GrpoGymError, ModelError
@@ -88,7 +88,7 @@ def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
     folder = RunFolder(config.out or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
     folder.check_free()
     check_writable(folder.path)
-    EnvChoice(config.env, env_args(config)).vector(config.group_size, config.group_size).close()  # typos end here
+    EnvChoice.of(config).vector(config.group_size, config.group_size).close()  # typos end here
     policy = load_policy(config)
     with in_use(folder.path):
         folder.create(to_dict(config) | {"policy": describe(policy)})
@@ -158,7 +158,7 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
     if resumed and before is None:
         raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
     torch.manual_seed(config.seed)
-    choice = EnvChoice(config.env, env_args(config))
+    choice = EnvChoice.of(config)
     first = load_policy(config) if resumed and config.objective.kl_coef > 0 else policy
     agent = GRPO(policy, config=config, reference=first, folder=folder, on_step=reporter.step, on_stop=reporter.stop)
     if resumed:

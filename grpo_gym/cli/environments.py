@@ -11,6 +11,7 @@ import gymnasium
 
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.registration import registered_ids
+from grpo_gym.stream import TierChoice
 
 
 def find(identifier: str) -> bool:
@@ -35,7 +36,7 @@ def find(identifier: str) -> bool:
     return name in ours
 
 
-def make(identifier: str, tier: int | list[int] | None, split: str) -> gymnasium.Env[str, str]:
+def make(identifier: str, tier: TierChoice, split: str) -> gymnasium.Env[str, str]:
     """Return an environment whose infos carry the answer.
 
     Raises:

@@ -103,11 +103,10 @@ def _evaluate(config: TrainConfig, options: Options, folder: Path | None) -> tup
     """Return the record for the run's folder and the two scores."""
     from grpo_agents.environments import EnvChoice, distinct_seeds
     from grpo_agents.evaluate import evaluate
-    from grpo_agents.grpo import env_args
     from grpo_agents.run_folder import RunFolder
     from grpo_agents.train import describe, load_policy
 
-    choice = EnvChoice(config.env, env_args(config))
+    choice = EnvChoice.of(config)
     choice.vector(1).close()  # a wrong tier is told before the model is read
     source = None if folder is None else RunFolder(folder).checkpoint(options.step)
     policy = load_policy(config, source)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from grpo_gym.errors import InvalidValueError, MissingExtraError, UnknownNameError
+from grpo_gym.stream import TierChoice, as_tier
 
 O = TypeVar("O")  # noqa: E741  # the options of a command
 
@@ -63,11 +64,11 @@ def _choices(options: type, prefix: str = "--") -> dict[str, list[str]]:
     return found
 
 
-def tier_choice(tier: tuple[int, ...]) -> int | list[int] | None:
+def tier_choice(tier: tuple[int, ...]) -> TierChoice:
     """Return a --tier option as environments take it: one tier, lowest and highest, or None for the default."""
     if len(tier) > 2:
         raise InvalidValueError(f"--tier is {' '.join(map(str, tier))}: give one tier, or the lowest and the highest")
-    return None if not tier else tier[0] if len(tier) == 1 else list(tier)
+    return as_tier(tier)
 
 
 def key_values(pairs: tuple[str, ...], option: str) -> dict[str, Any]:

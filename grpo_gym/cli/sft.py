@@ -77,7 +77,6 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     from grpo_agents.environments import EnvChoice
     from grpo_agents.evaluate import check_finite
     from grpo_agents.files import write_json, writing
-    from grpo_agents.grpo import env_args
     from grpo_agents.sft import sft
     from grpo_agents.train import describe
 
@@ -90,7 +89,7 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
         device=options.device,
         threads=options.threads,
     )
-    choice = EnvChoice(config.env, env_args(settings))
+    choice = EnvChoice.of(settings)
     choice.vector(1).close()  # a wrong tier is told before the model is read
     screen = terminal()
     policy = _start(settings, config, choice)

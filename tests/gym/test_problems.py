@@ -18,7 +18,7 @@ from grpo_gym import Problem, Procedural, Rng, Task, task
 from grpo_gym.errors import DataError, GeneratorError, GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.problem import SPLITS, Split, split_of
 from grpo_gym.registration import tasks_of
-from grpo_gym.stream import ProblemStream, tiers_of
+from grpo_gym.stream import ProblemStream, as_tier, tiers_of
 from tests.gym.golden import fingerprints, stored
 from tests.shared import product_ids
 
@@ -207,3 +207,8 @@ def test_a_record_that_is_no_problem_is_refused(record, error, message):
 def test_a_reference_that_is_no_json_value_is_refused_where_it_is_written(value):
     with pytest.raises(DataError, match=r"problem 'what\?' is not JSON"):
         Problem("what?", value).to_json()
+
+
+@pytest.mark.parametrize(("numbers", "tier"), [((), None), ((2,), 2), ((1, 3), [1, 3])])
+def test_an_option_list_is_a_tier_a_range_or_the_default(numbers, tier):
+    assert as_tier(numbers) == tier
