@@ -48,8 +48,9 @@ class Objective:
     clip_high: float = 0.28
     """The ratio is clipped above 1 + clip_high; wider than below, so that rare tokens can grow (arXiv 2503.14476)."""
     kl_coef: float = 0.0
-    """Weight of the KL term to the starting policy; 0 loads no reference (DAPO, Dr. GRPO). Above 0, weights move also at
-    steps whose rewards say nothing."""
+    """Weight of the KL term to the starting policy; 0 loads no reference (DAPO, Dr. GRPO).
+
+    Above 0, weights move also at steps whose rewards say nothing."""
     kl_ratio_correction: bool = True
     """Whether the k3 estimate is weighted by the importance ratio."""
 
