@@ -23,6 +23,9 @@ from grpo_gym.vector import GroupVectorEnv
 
 PLUGIN_GROUP = "grpo_gym.plugins"
 
+DATA_OPTIONS = ("dataset", "columns", "preset", "subset")
+"""Options of a family that takes its problems from a data set instead of its tasks; JSON values."""
+
 
 class _Entry(NamedTuple):
     where: str
@@ -34,6 +37,9 @@ _tasks: dict[str, _Entry] = {}
 
 _families: dict[str, tuple[str, ...]] = {}
 """Full family name, "grpo/math" -> full names of its tasks."""
+
+_readers: dict[str, str] = {}
+"""Full family name -> "module:function" that makes tasks of a data set, for the families that take one."""
 
 _loaded: dict[str, Task] = {}
 """Tasks that were imported or given."""
@@ -63,9 +69,22 @@ def register_task(name: str, entry: str | Task, *, namespace: str = "grpo", vers
     return identifier if known == new else _register(identifier, full_name)
 
 
-def register_family(name: str, tasks: Sequence[str], *, namespace: str = "grpo", version: int = 0) -> str:
-    """Register a mixture of tasks under a family name ("math" -> "grpo/Math-v0") and return its environment id."""
+def register_family(
+    name: str, tasks: Sequence[str], *, namespace: str = "grpo", version: int = 0, dataset: str = ""
+) -> str:
+    """Register a mixture of tasks under a family name ("math" -> "grpo/Math-v0") and return its environment id.
+
+    Args:
+        name: Family name.
+        tasks: Names of its tasks.
+        namespace: "grpo" is ours; use your own.
+        version: The family's version.
+        dataset: "module:function" that makes tasks of a data set, `(dataset, columns, preset, subset) -> list of Task`,
+            so that `gym.make(id, dataset=...)` works; empty for a family without.
+    """
     full_name = f"{namespace}/{name}"
+    if dataset:
+        _readers[full_name] = dataset
     new = tuple(f"{namespace}/{task}" for task in tasks)
     known, _families[full_name] = _families.get(full_name), new
     identifier = env_id(name, namespace, version)
@@ -94,13 +113,13 @@ def tasks_of(identifier: str) -> list[Task]:
     ids = registered_ids()
     if identifier not in ids:
         raise UnknownNameError("environment", identifier, ids)
-    return load_tasks(gymnasium.spec(identifier).kwargs["name"])
+    return load_tasks(_full_name(identifier))
 
 
 def make_env(name: str, **options: Any) -> TextEnv:
     """Entry point of every registered id. Raises UnknownNameError for an option that does not exist."""
-    _check_options(TextEnv.__init__, options)
-    return TextEnv(load_tasks(name), name=name, **options)
+    _check_options(TextEnv.__init__, options, name)
+    return TextEnv(_chosen_tasks(name, options), name=name, **options)
 
 
 make_env.metadata = TextEnv.metadata  # type: ignore[attr-defined]  # gym.make looks here for render modes ("ansi_list")
@@ -108,8 +127,8 @@ make_env.metadata = TextEnv.metadata  # type: ignore[attr-defined]  # gym.make l
 
 def make_vector_env(name: str, num_envs: int = 1, **options: Any) -> GroupVectorEnv:
     """Vector entry point of every registered id. Raises UnknownNameError for an option that does not exist."""
-    _check_options(GroupVectorEnv.__init__, options)
-    return GroupVectorEnv(load_tasks(name), name=name, num_envs=num_envs, **options)
+    _check_options(GroupVectorEnv.__init__, options, name)
+    return GroupVectorEnv(_chosen_tasks(name, options), name=name, num_envs=num_envs, **options)
 
 
 def load_plugins() -> None:
@@ -126,6 +145,18 @@ def load_plugins() -> None:
                 f"{type(error).__name__}: {error}{hint}",
                 stacklevel=2,
             )
+
+
+def _chosen_tasks(name: str, options: dict[str, Any]) -> list[Task]:
+    """Return the tasks behind a name, or those of the data set in the options, which are taken out."""
+    given = {option: options.pop(option) for option in DATA_OPTIONS if option in options}
+    if given.get("dataset") is None:
+        if lonely := [option for option in given if given[option] is not None]:
+            raise InvalidValueError(f"{lonely[0]} says how the rows of a data set are read: give dataset= as well")
+        return load_tasks(name)
+    module, _, function = _readers[name].partition(":")
+    tasks: list[Task] = getattr(importlib.import_module(module), function)(**given)
+    return tasks
 
 
 def _load(full_name: str) -> Task:
@@ -158,13 +189,23 @@ def _register(identifier: str, full_name: str) -> str:
     return identifier
 
 
+def _full_name(identifier: str) -> str:
+    return str(gymnasium.spec(identifier).kwargs["name"])
+
+
 def _is_ours(spec: Any) -> bool:
     return bool(spec.entry_point == "grpo_gym.registration:make_env")
 
 
-def _check_options(function: Callable[..., Any], options: dict[str, Any]) -> None:
+def _check_options(function: Callable[..., Any], options: dict[str, Any], full_name: str) -> None:
     known = [name for name in inspect.signature(function).parameters if name not in ("self", "tasks", "name")]
+    known += DATA_OPTIONS if full_name in _readers else ()
     for option in options:
+        if option in DATA_OPTIONS and option not in known:
+            takers = ", ".join(i for i in registered_ids() if _full_name(i) in _readers)
+            raise InvalidValueError(
+                f"{full_name} takes no {option}: data sets are read by {takers or 'no environment'}"
+            )
         if option not in known:
             offered = [name for name in known if name not in ("num_envs", "group_size")]  # make_vec's and the trainer's
             raise UnknownNameError("environment option", option, offered)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.problem import SPLITS, Problem, Split
 from grpo_gym.rng import Rng
+from grpo_gym.sources import Key
 from grpo_gym.task import TIERS, Task
 
 RESET_OPTIONS = ("tier", "task", "index", "split", "problem")
@@ -26,13 +27,25 @@ class Drawn:
     problem: Problem
 
 
+@runtime_checkable
+class Finite(Protocol):
+    """A source with a fixed number of problems, such as the rows of a data set."""
+
+    def size(self, split: Split, tiers: Sequence[int] | None = None) -> int:
+        """Return the number of problems in a split, of all tiers or of some."""
+
+    def problem_among(self, tiers: Sequence[int], key: Key) -> Problem:
+        """Return the problem at `key` in a walk through all problems of several tiers."""
+
+
 class ProblemStream:
     """Problems of one or several tasks, addressed by seed and index.
 
     Args:
         name: Names the stream in the hash that picks a task and tier (the environment id without its version).
         tasks: Picked uniformly when there are several.
-        tier: One tier, a range (low, high), or None for each task's default tiers; picked uniformly.
+        tier: One tier, a range (low, high), or None for each task's default tiers; picked uniformly, but for the rows
+            of a data set, which count alike whatever their tier.
         split: "train", "val" or "test".
     """
 
@@ -64,8 +77,20 @@ class ProblemStream:
         choices = self._choices(tier, names)
         rng = Rng("stream", self.name, split, seed, index)
         task, tiers = choices[rng.below(len(choices))] if len(choices) > 1 else choices[0]
+        if len(tiers) > 1 and isinstance(task.source, Finite):
+            key = Key(task.full_name, task.version, tiers[0], split, seed, index)
+            return Drawn(task, task.source.problem_among(tiers, key))
         chosen = tiers[rng.below(len(tiers))] if len(tiers) > 1 else tiers[0]
         return Drawn(task, task.problem(chosen, split, seed, index))
+
+    def size(self) -> int | None:
+        """Return how many problems there are to draw, None where a generator makes ever new ones."""
+        total = 0
+        for task, tiers in self._choices(self.tier, tuple(self.tasks)):
+            if not isinstance(task.source, Finite):
+                return None
+            total += task.source.size(self.split, tiers)
+        return total
 
     def _choices(self, tier: TierChoice, names: tuple[str, ...]) -> list[tuple[Task, tuple[int, ...]]]:
         if tier is None:

@@ -22,7 +22,8 @@ from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.infos import row_info
 from grpo_gym.problem import Split
 from grpo_gym.rng import stable_hash
-from grpo_gym.stream import as_tier
+from grpo_gym.stream import ProblemStream, as_tier
+from grpo_gym.task import TIERS
 
 MAX_SEED = 2**31
 DRAWS_PER_PROBLEM = 20
@@ -129,13 +130,18 @@ def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
 def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:
     """Return seeds of `count` distinct problems of a split, fewer when so many draws do not find them.
 
-    Problems are told apart by `info["problem_id"]`, or by their text in environments that give none.
+    Problems are told apart by `info["problem_id"]`, or by their text in environments that give none. Of a data set with
+    no more rows than that, every row is found once.
     """
     rows = min(rows, count)
     env = choice.vector(rows, split=split)
     chosen: dict[str, int] = {}
     try:
-        for draw in range(0, DRAWS_PER_PROBLEM * count, rows):
+        size = problems_in(env)
+        draws = DRAWS_PER_PROBLEM * count
+        if size is not None and size <= count:
+            count, draws = size, DRAWS_PER_PROBLEM * len(TIERS) * size  # enough for the last of them
+        for draw in range(0, draws, rows):
             seeds = [stable_hash("held-out", split, seed, draw + row) % MAX_SEED for row in range(rows)]
             observations, infos = reset_rows(env, seeds)
             check_group(observations, 1)
@@ -147,6 +153,12 @@ def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows:
     finally:
         env.close()
     return list(chosen.values())[:count]
+
+
+def problems_in(env: VectorEnv[Any, Any, Any]) -> int | None:
+    """Return how many problems an environment has to draw: the rows of a data set; None where nobody can tell."""
+    stream = getattr(env.unwrapped, "stream", None)
+    return stream.size() if isinstance(stream, ProblemStream) else None
 
 
 def check_text(observation: Any) -> str:

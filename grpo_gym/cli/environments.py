@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
 
+from grpo_gym.env import TextEnv
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.registration import registered_ids
 from grpo_gym.stream import TierChoice
@@ -36,15 +38,21 @@ def find(identifier: str) -> bool:
     return name in ours
 
 
-def make(identifier: str, tier: TierChoice, split: str) -> gymnasium.Env[str, str]:
+def make(identifier: str, tier: TierChoice, split: str, args: Mapping[str, Any]) -> gymnasium.Env[str, str]:
     """Return an environment whose infos carry the answer.
+
+    Args:
+        identifier: Environment id.
+        tier: Tiers, for environments of ours.
+        split: Split, for environments of ours.
+        args: Further keyword arguments of `gym.make`; they win.
 
     Raises:
         InvalidValueError: A tier or split is asked of an environment that has none.
     """
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = dict(args)
     if find(identifier):
-        options = {"tier": tier, "split": split, "expose_answer": True}
+        options = {"tier": tier, "split": split, "expose_answer": True, **args}
     elif tier is not None or split != "train":
         raise InvalidValueError(f"{identifier} is not one of grpo-gym's environments: it has no tiers and splits")
     try:
@@ -52,6 +60,11 @@ def make(identifier: str, tier: TierChoice, split: str) -> gymnasium.Env[str, st
     except (gymnasium.error.Error, TypeError) as error:
         raise InvalidValueError(f"cannot make {identifier}: {error}") from error
     return env
+
+
+def problems_in(env: gymnasium.Env[str, str]) -> int | None:
+    """Return how many problems an environment has: the rows of a data set; None where nobody can tell."""
+    return env.stream.size() if isinstance(env, TextEnv) else None
 
 
 def start(env: gymnasium.Env[str, str], seed: int | None) -> tuple[str, dict[str, Any]]:

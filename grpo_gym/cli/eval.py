@@ -15,7 +15,7 @@ import tyro
 
 from grpo_agents.config import TrainConfig
 from grpo_gym.cli.live import device_line
-from grpo_gym.cli.options import Count, need_agents, parse
+from grpo_gym.cli.options import Count, EnvArgs, key_values, need_agents, parse
 from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
 from grpo_gym.cli.train import check
 from grpo_gym.errors import CheckpointError, InvalidValueError
@@ -36,6 +36,8 @@ class Options:
     """How many distinct problems at most."""
     env: str = ""
     """Environment id; empty: the run's own, for a policy grpo/Math-v0."""
+    env_args: EnvArgs = ()
+    """Further keyword arguments of `gym.make`, e.g. dataset=gsm8k; added to the run's own for its environment."""
     tier: tuple[int, ...] = ()
     """One tier, or the lowest and highest; empty: as in the run, else the environment's default."""
     step: int | None = None
@@ -90,6 +92,9 @@ def _config(options: Options, folder: Path | None) -> TrainConfig:
     changes: dict[str, Any] = {"device": options.device, "threads": options.threads}
     if options.env and options.env != config.env:
         changes |= {"env": options.env, "tier": (), "env_args": {}}
+    if options.env_args:
+        args = changes.get("env_args", config.env_args)
+        changes["env_args"] = {**args, **key_values(options.env_args, "--env-args")}
     if options.tier:
         changes["tier"] = options.tier
     if options.seed is not None:
@@ -121,6 +126,7 @@ def _evaluate(config: TrainConfig, options: Options, folder: Path | None) -> tup
         "split": options.split,
         "content_checked": choice.ours,
         "env": config.env,
+        "env_args": config.env_args,
         "tier": list(config.tier),
         "checkpoint": str(source or config.model),
         "seed": config.seed,

@@ -18,6 +18,9 @@ O = TypeVar("O")  # noqa: E741  # the options of a command
 EnvId = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="ID")]
 """The environment a command is about."""
 
+EnvArgs = Annotated[tuple[str, ...], tyro.conf.arg(metavar="KEY=VALUE")]
+"""Further keyword arguments of `gym.make`, values in YAML: `--env-args dataset=openai/gsm8k`."""
+
 Count = Annotated[int, tyro.conf.arg(name="n", aliases=["-n"])]
 """How many problems."""
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import gymnasium
 
 from grpo_gym.cli.environments import make, start
-from grpo_gym.cli.options import Count, EnvId, parse, tier_choice
+from grpo_gym.cli.options import Count, EnvArgs, EnvId, key_values, parse, tier_choice
 from grpo_gym.cli.terminal import plain, terminal
 from grpo_gym.errors import InvalidValueError
 
@@ -31,6 +31,8 @@ class Options:
     """Names the stream of problems; none: other ones each time."""
     split: Literal["train", "val", "test"] = "train"
     """Which problems."""
+    env_args: EnvArgs = ()
+    """Further keyword arguments of `gym.make`, e.g. dataset=openai/gsm8k."""
     multiline: bool = False
     """Answers of several lines; a line with a single dot ends one."""
 
@@ -44,7 +46,8 @@ def run(arguments: list[str]) -> int:
     options = parse(Options, "play", arguments)
     if options.n < 1:
         raise InvalidValueError(f"-n is {options.n}, must be at least 1")
-    env = make(options.id, tier_choice(options.tier), options.split)
+    args = key_values(options.env_args, "--env-args")
+    env = make(options.id, tier_choice(options.tier), options.split, args)
     with contextlib.suppress(ImportError):
         importlib.import_module("readline")  # arrow keys in input()
     screen = terminal()

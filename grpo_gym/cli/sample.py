@@ -7,15 +7,15 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from grpo_gym.cli.environments import make, start
-from grpo_gym.cli.options import Count, EnvId, parse, tier_choice
+from grpo_gym.cli.environments import make, problems_in, start
+from grpo_gym.cli.options import Count, EnvArgs, EnvId, key_values, parse, tier_choice
 from grpo_gym.cli.terminal import plain, terminal
 from grpo_gym.errors import InvalidValueError
 
 
 @dataclass(frozen=True)
 class Options:
-    """Print problems of an environment, the same ones for the same seed."""
+    """Print problems of an environment, the same ones for the same seed; of a data set, no row a second time."""
 
     id: EnvId
     """Environment id; "module:id" imports the module first."""
@@ -27,6 +27,8 @@ class Options:
     """Names the stream of problems."""
     split: Literal["train", "val", "test"] = "train"
     """Which problems."""
+    env_args: EnvArgs = ()
+    """Further keyword arguments of `gym.make`, e.g. dataset=openai/gsm8k."""
     answers: bool = False
     """Also the right answer and the worked solution."""
     jsonl: bool = False
@@ -38,9 +40,11 @@ def run(arguments: list[str]) -> int:
     options = parse(Options, "sample", arguments)
     if options.n < 1:
         raise InvalidValueError(f"-n is {options.n}, must be at least 1")
-    env = make(options.id, tier_choice(options.tier), options.split)
+    args = key_values(options.env_args, "--env-args")
+    env = make(options.id, tier_choice(options.tier), options.split, args)
     try:
-        for place in range(options.n):
+        there = problems_in(env)
+        for place in range(options.n if there is None else min(options.n, there)):
             prompt, info = start(env, options.seed if place == 0 else None)
             if not options.answers:
                 info = {key: value for key, value in info.items() if key not in ("answer", "solution")}

@@ -14,18 +14,20 @@ out, from train rather than from val and from val rather than from test.
 Order: each seed walks a split in a permutation of its own: no row comes twice before every row came once; then again in
 another order.
 
-Bad rows (not JSON, a column missing, an empty question) are left out, counted and logged; when they are a tenth of all
-or more, the map or the file is wrong, and that is a DataError which names the first.
+Bad rows (not JSON, a column missing, an empty question, whatever `check` refuses) are left out, counted, logged and
+listed in `left_out`; when they are a tenth of all or more, the map or the file is wrong, and that is a DataError which
+names the first.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
+from dataclasses import replace
 from typing import Any
 
-from grpo_gym.data.reading import ByTier, Columns, Reading, Transform
+from grpo_gym.data.reading import ByTier, Check, Columns, Reading, Transform
 from grpo_gym.data.tables import Data, read_tables
 from grpo_gym.errors import DataError, InvalidValueError, UnknownNameError
 from grpo_gym.problem import SPLITS, Problem, Split
@@ -44,7 +46,9 @@ class Dataset:
         columns: Problem field -> column. `prompt` and `reference` are needed; `solution`, `tier` (0 to 5) and `meta`
             (one column or several) may be given. Default: columns named prompt and reference.
         transform: Changes a row before its columns are read; None leaves the row out.
-        subset: The configuration of a hub data set, e.g. "main".
+        subset: The configuration of a hub data set, e.g. "main"; of several, all rows are read.
+        check: Says why a problem cannot be used, e.g. because its reference cannot be read; "" when it can.
+        only: The split that all rows are of, whatever the data say: "test" for a benchmark.
 
     Raises:
         UnknownNameError: A field that a problem does not have.
@@ -57,19 +61,24 @@ class Dataset:
         columns: Columns | None = None,
         *,
         transform: Transform | None = None,
-        subset: str | None = None,
+        subset: str | Sequence[str] | None = None,
+        check: Check | None = None,
+        only: Split | None = None,
     ) -> None:
         self.data = data
         self.columns: Columns = {"prompt": "prompt", "reference": "reference"} if columns is None else dict(columns)
         self.transform = transform
         self.subset = subset
-        _check_columns(self.columns)
+        self.check = check
+        self.only = only
+        check_columns(self.columns)
         if not isinstance(data, (Sized, os.PathLike)):
             raise InvalidValueError(
                 f"data is a {type(data).__name__}, which can be read only once: give a list of rows"
             )
         self._lock = threading.Lock()
         self._problems: dict[Split, ByTier] | None = None
+        self._left_out: tuple[str, ...] = ()
 
     @property
     def tiers(self) -> tuple[int, ...]:
@@ -89,9 +98,39 @@ class Dataset:
         order = (key.task, key.version, key.tier, key.split, key.seed, epoch)
         return labelled(rows[permuted(position, len(rows), *order)], key)
 
-    def size(self, split: Split) -> int:
-        """Return the number of problems in a split."""
-        return sum(map(len, self._load()[split].values()))
+    def problem_among(self, tiers: Sequence[int], key: Key) -> Problem:
+        """Return the problem at `key` in a walk through all rows of several tiers; its tier is the row's.
+
+        Rows count alike here, whatever their tier, so that a walk of any seed meets each of them once.
+
+        Raises:
+            DataError, UnknownNameError, MissingExtraError: As `problem`.
+        """
+        by_tier = self._load()[key.split]
+        sizes = [(tier, len(by_tier.get(tier, ()))) for tier in tiers]
+        total = sum(size for _, size in sizes)
+        if not total:
+            raise self._empty(key)
+        epoch, position = divmod(key.index, total)
+        place = permuted(position, total, key.task, key.version, *tiers, key.split, key.seed, epoch)
+        for tier, size in sizes:
+            if place < size:
+                return labelled(by_tier[tier][place], replace(key, tier=tier))
+            place -= size
+        raise AssertionError("a place is below the number of rows")
+
+    def size(self, split: Split, tiers: Sequence[int] | None = None) -> int:
+        """Return the number of problems in a split, of all tiers or of some."""
+        by_tier = self._load()[split]
+        if tiers is not None and "tier" in self.columns:
+            return sum(len(by_tier.get(tier, ())) for tier in tiers)
+        return sum(map(len, by_tier.values()))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The rows that are no problems, each with the place where it is and the reason."""
+        self._load()
+        return self._left_out
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "_problems": None}  # a copy in another process reads the data again
@@ -111,23 +150,36 @@ class Dataset:
                 f"{key.task} has no {key.split} problem of tier {key.tier}: declare tiers={has} on its Task"
             )
         if not rows:
-            sizes = ", ".join(f"{split} {self.size(split)}" for split in SPLITS)
-            raise DataError(f"{key.task} has no {key.split} problem; it has: {sizes}")
+            raise self._empty(key)
         return rows
+
+    def _empty(self, key: Key) -> DataError:
+        sizes = ", ".join(f"{split} {self.size(split)}" for split in SPLITS)
+        others = [split for split in SPLITS if self.size(split)]
+        hint = f"; ask for split={others[0]!r}" if len(others) == 1 else ""
+        return DataError(f"{key.task} has no {key.split} problem; it has: {sizes}{hint}")
 
     def _load(self) -> dict[Split, ByTier]:
         with self._lock:
             if self._problems is None:
-                self._problems = Reading(self.columns, self.transform).splits(read_tables(self.data, self.subset))
+                reading = Reading(self.columns, self.transform, self.check, self.only)
+                self._problems = reading.splits(read_tables(self.data, self.subset))
+                self._left_out = tuple(reading.bad)
             return self._problems
 
 
-def _check_columns(columns: Columns) -> None:
+def check_columns(columns: Columns, needed: Sequence[str] = ("prompt", "reference")) -> None:
+    """See that a map names fields of problems and columns.
+
+    Raises:
+        UnknownNameError: A field that a problem does not have.
+        InvalidValueError: A needed field is missing, or what should be a column's name is none.
+    """
     for field, column in columns.items():
         if field not in FIELDS:
             raise UnknownNameError("problem field", field, FIELDS)
         if not isinstance(column, str) and field != "meta":
             raise InvalidValueError(f"columns[{field!r}] is {column!r}: name one column")
-    for field in ("prompt", "reference"):
+    for field in needed:
         if field not in columns:
             raise InvalidValueError(f"columns is {dict(columns)}: it must say which column holds the {field!r}")

@@ -17,14 +17,18 @@ logger = logging.getLogger(__name__)
 MAX_BAD_SHARE = 0.1
 """Bad rows are left out and counted; beyond this share the map or the file is wrong, and that is an error."""
 
+NAMED = 12
+"""Bad rows that a warning names; `Dataset.left_out` holds them all."""
+
 Row = dict[str, Any]
 Transform = Callable[[Row], Row | None]
 Columns = Mapping[str, str | Sequence[str]]
+Check = Callable[[Problem], str]
 ByTier = dict[int, list[Problem]]
 
 
 class RowError(Exception):
-    """Why a row is no problem; never leaves this module."""
+    """Why a row is no problem. Transforms may raise it; it never leaves the reading of a data set."""
 
 
 class Reading:
@@ -33,14 +37,20 @@ class Reading:
     Args:
         columns: Problem field -> column.
         transform: Changes a row before its columns are read; None leaves it out.
+        check: Says why a problem cannot be used, "" when it can.
+        only: The split that all rows are of, whatever the data say; None: as they say.
     """
 
-    def __init__(self, columns: Columns, transform: Transform | None) -> None:
+    def __init__(
+        self, columns: Columns, transform: Transform | None, check: Check | None = None, only: Split | None = None
+    ) -> None:
         self.columns = columns
         self.transform = transform
+        self.check = check
+        self.only = only
         self.seen: set[bytes] = set()
         self.counts: Counter[str] = Counter()
-        self.first_bad = ""
+        self.bad: list[str] = []
 
     def splits(self, tables: Mapping[Split | None, Table]) -> dict[Split, ByTier]:
         """Return the problems by split and tier. Raises DataError when too many rows are bad, or none is good."""
@@ -48,7 +58,7 @@ class Reading:
         order: tuple[Split | None, ...] = ("test", "val", "train", None)  # what is met again is left out: not from test
         for own in order:
             for problem in self._problems(tables[own]) if own in tables else ():
-                split = _split(own, problem, tables)
+                split = self.only or _split(own, problem, tables)
                 problems[split][problem.tier].append(problem)
         self._report(", ".join(table.name for table in tables.values()))
         return {split: dict(by_tier) for split, by_tier in problems.items()}
@@ -60,7 +70,7 @@ class Reading:
                 problem = self._problem(row)
             except RowError as error:
                 self.counts["bad"] += 1
-                self.first_bad = self.first_bad or f"{table.name}, {table.unit} {number}: {error}"
+                self.bad.append(f"{table.name}, {table.unit} {number}: {error}")
                 continue
             if problem is None:
                 self.counts["dropped by the transform"] += 1
@@ -81,22 +91,33 @@ class Reading:
         if self.transform is not None:
             try:
                 read = self.transform(dict(row))
+            except RowError:
+                raise
             except Exception as error:
                 raise RowError(f"the transform failed: {type(error).__name__}: {error}") from error
-        return None if read is None else self._mapped(read)
+        return None if read is None else self._checked(self._mapped(read))
+
+    def _checked(self, problem: Problem) -> Problem:
+        try:
+            why = "" if self.check is None else self.check(problem)
+        except Exception as error:
+            raise RowError(f"the check failed: {type(error).__name__}: {error}") from error
+        if why:
+            raise RowError(why)
+        return problem
 
     def _mapped(self, row: Mapping[str, Any]) -> Problem:
-        prompt = _column(row, self.columns["prompt"])
+        prompt = column(row, self.columns["prompt"])
         if not isinstance(prompt, str) or not prompt.strip():
             raise RowError(f"column {self.columns['prompt']!r} is {prompt!r:.40}, not a question")
-        reference = _column(row, self.columns["reference"])
+        reference = column(row, self.columns["reference"])
         if reference is None:
             raise RowError(f"column {self.columns['reference']!r} is empty")
-        solution = _column(row, self.columns["solution"]) if "solution" in self.columns else None
+        solution = column(row, self.columns["solution"]) if "solution" in self.columns else None
         if solution is not None and not isinstance(solution, str):
             raise RowError(f"column {self.columns['solution']!r} is {solution!r:.40}, not a text")
         names = self.columns.get("meta", ())
-        meta = {name: _column(row, name) for name in ([names] if isinstance(names, str) else names)}
+        meta = {name: column(row, name) for name in ([names] if isinstance(names, str) else names)}
         try:
             json.dumps([reference, meta], allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -106,7 +127,7 @@ class Reading:
     def _tier(self, row: Mapping[str, Any]) -> int:
         if "tier" not in self.columns:
             return 0
-        tier = _column(row, self.columns["tier"])
+        tier = column(row, self.columns["tier"])
         if isinstance(tier, bool) or not isinstance(tier, int) or tier not in range(6):
             raise RowError(f"column {self.columns['tier']!r} is {tier!r:.40}, a tier is a whole number from 0 to 5")
         return tier
@@ -114,14 +135,21 @@ class Reading:
     def _report(self, name: str) -> None:
         rows, bad = self.counts["rows"], self.counts["bad"]
         if bad and bad >= rows * MAX_BAD_SHARE:
-            raise DataError(f"{name}: {bad} of {rows} rows cannot be read as problems; the first: {self.first_bad}")
+            raise DataError(f"{name}: {bad} of {rows} rows cannot be read as problems; the first: {self.bad[0]}")
         if not self.seen:
             raise DataError(f"{name}: {rows} rows and no problem in them")
         left_out = ", ".join(f"{count} {why}" for why, count in self.counts.items() if why != "rows")
         if left_out:
             level = logging.WARNING if bad else logging.INFO
-            first = f"; the first bad one: {self.first_bad}" if bad else ""
-            logger.log(level, "%s: of %d rows left out: %s%s", name, rows, left_out, first)
+            logger.log(level, "%s: of %d rows left out: %s%s", name, rows, left_out, self._named())
+
+    def _named(self) -> str:
+        """Return the first bad row with its reason, and where the others are."""
+        if not self.bad:
+            return ""
+        others = [row.split(": ", 1)[0] for row in self.bad[1:NAMED]]
+        more = [f"{len(self.bad) - NAMED} more"] if len(self.bad) > NAMED else []
+        return f"; the first bad one: {self.bad[0]}" + ("; " if others else "") + "; ".join([*others, *more])
 
 
 def _split(own: Split | None, problem: Problem, tables: Mapping[Split | None, Table]) -> Split:
@@ -132,7 +160,8 @@ def _split(own: Split | None, problem: Problem, tables: Mapping[Split | None, Ta
     return "val" if own == "train" and "val" not in tables and by_content == "val" else own
 
 
-def _column(row: Mapping[str, Any], name: str | Sequence[str]) -> Any:
+def column(row: Mapping[str, Any], name: str | Sequence[str]) -> Any:
+    """Return a row's value in a column. Raises RowError, naming the nearest column, when there is none."""
     assert isinstance(name, str)  # Dataset checks the map
     if name not in row:
         close = nearest(name, map(str, row))

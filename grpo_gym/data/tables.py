@@ -10,10 +10,11 @@ import importlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from grpo_gym.errors import DataError, MissingExtraError, UnknownNameError
+from grpo_gym.errors import DataError, MissingExtraError, UnknownNameError, nearest
 from grpo_gym.problem import Split
 
 Data = str | Path | Sequence[Any] | Mapping[str, Any]
@@ -49,7 +50,7 @@ class Table:
     rows: Iterable[tuple[int, Any]]
 
 
-def read_tables(data: Data, subset: str | None = None) -> dict[Split | None, Table]:
+def read_tables(data: Data, subset: str | Sequence[str] | None = None) -> dict[Split | None, Table]:
     """Return tables by split; the only key is None where the data have no splits.
 
     Raises:
@@ -59,7 +60,7 @@ def read_tables(data: Data, subset: str | None = None) -> dict[Split | None, Tab
     """
     if isinstance(data, Mapping):
         return _by_split({name: _table(part, f"rows of {name}") for name, part in data.items()})
-    if isinstance(data, str) and _is_hub_id(data):
+    if isinstance(data, str) and is_hub_id(data):
         return _from_hub(data, subset)
     if isinstance(data, (str, Path)) and Path(data).suffix == ".json":
         return _from_json(Path(data))
@@ -94,16 +95,26 @@ def _table(data: Any, name: str) -> Table:
     return Table(name, "row", enumerate(data, 1))
 
 
-def _is_hub_id(data: str) -> bool:
+def is_hub_id(data: str) -> bool:
     """Whether this can only be a hub id: no suffix of a data file, no such path here, at most one slash."""
     return not data.endswith(SUFFIXES) and not Path(data).exists() and data.count("/") <= 1 and data[:1] not in "./"
+
+
+def absent(path: Path) -> DataError:
+    """Return the error that says that a data file is not there, with the nearest one that is."""
+    try:
+        close = nearest(path.name, (other.name for other in path.parent.iterdir() if other.suffix in SUFFIXES))
+    except OSError:
+        close = None
+    hint = f"; did you mean {str(path.with_name(close))!r}?" if close else ""
+    return DataError(f"no data file {str(path)!r} (seen from {str(Path.cwd())!r}){hint}")
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise DataError(f"no data file {str(path)!r} (seen from {str(Path.cwd())!r})") from None
+        raise absent(path) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the data file {str(path)!r} cannot be read: {error}") from error
 
@@ -139,24 +150,27 @@ def _parquet(path: Path) -> list[Any]:
     except ImportError:
         raise MissingExtraError("reading parquet", "agent") from None
     if not path.is_file():
-        raise DataError(f"no data file {str(path)!r} (seen from {str(Path.cwd())!r})")
+        raise absent(path)
     try:
         return list(parquet.read_table(path).to_pylist())
     except (OSError, ValueError) as error:
         raise DataError(f"the data file {str(path)!r} cannot be read as parquet: {error}") from error
 
 
-def _from_hub(identifier: str, subset: str | None) -> dict[Split | None, Table]:
+def _from_hub(identifier: str, subset: str | Sequence[str] | None) -> dict[Split | None, Table]:
     from grpo_gym.data.hub import load_from_hub  # it imports urllib, a tenth of the price of `import grpo_gym`
 
-    loaded = load_from_hub(identifier, subset)
-    known = {name: rows for name, rows in loaded.items() if name in SPLIT_NAMES}
+    several = [subset] if subset is None or isinstance(subset, str) else list(subset)
+    parts = load_from_hub(identifier, several)
+    found = sorted({name for part in parts for name in part})
+    known = [name for name in found if name in SPLIT_NAMES]
     if not known:
         raise DataError(
-            f"the hub data set {identifier!r} has the splits {sorted(loaded)}, none of which is train, validation or "
-            "test; load it yourself and give {'train': rows}"
+            f"the hub data set {identifier!r} has the splits {found}, none of which is train, validation or test; "
+            "load it yourself and give {'train': rows}"
         )
-    return _by_split({k: Table(f"{identifier}[{k}]", "row", enumerate(rows, 1)) for k, rows in known.items()})
+    rows = {name: chain(*(part[name] for part in parts if name in part)) for name in known}
+    return _by_split({name: Table(f"{identifier}[{name}]", "row", enumerate(rows[name], 1)) for name in known})
 
 
 def _refuse_constant(name: str) -> Any:

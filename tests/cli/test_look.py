@@ -24,7 +24,7 @@ def test_list_shows_every_id_with_tiers_turns_and_what_it_asks(cli: Cli) -> None
 
 
 def test_list_filters_and_speaks_json(cli: Cli) -> None:
-    rows = json.loads(cli("list", "GCD", "--json").out)
+    rows = json.loads(cli("list", "MATH.GCD", "--json").out)
 
     assert [row["id"] for row in rows] == ["grpo/Math.Gcd-v0"]
     assert rows[0]["tiers"] == [0, 1, 2, 3, 4, 5]

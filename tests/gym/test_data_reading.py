@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import pytest
 
 from grpo_gym import Dataset
+from grpo_gym.data import hub as hub_module
 from grpo_gym.errors import DataError, InvalidValueError, MissingExtraError, UnknownNameError
 from grpo_gym.problem import SPLITS
 from tests.gym.data_rows import COLUMNS, contents, jsonl, key, rows, sizes
@@ -187,6 +193,8 @@ def test_a_wrong_map_is_refused_at_once():
 
 # --- the hub
 
+SWITCHES = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "http_proxy", "HTTP_PROXY")
+
 
 class Hub:
     """Stands in for the `datasets` module."""
@@ -218,7 +226,7 @@ def test_a_hub_id_is_loaded_when_the_first_problem_is_asked_for(monkeypatch):
 def test_a_hub_that_is_not_there_is_one_line_within_seconds(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", Hub({"train": rows(5)}))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "http_proxy", "HTTP_PROXY"):
+    for switch in SWITCHES:
         monkeypatch.delenv(switch, raising=False)
     with pytest.raises(
         DataError, match=r"the hub \(http://127.0.0.1:9\) cannot be reached .* give a local JSONL"
@@ -229,9 +237,99 @@ def test_a_hub_that_is_not_there_is_one_line_within_seconds(monkeypatch):
 
 def test_a_hub_error_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", Hub(ConnectionError("no such repository\nlong story")))
-    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    monkeypatch.setattr(hub_module, "_check_hub", lambda identifier: None)
+    for switch in SWITCHES:
+        monkeypatch.delenv(switch, raising=False)
     with pytest.raises(DataError, match=r"cannot be loaded \(ConnectionError: no such repository\); check the id"):
         Dataset("openai/gsm8k", COLUMNS).size("train")
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", "/somewhere")
+    with pytest.raises(
+        DataError,
+        match=r"HF_DATASETS_OFFLINE is set and /somewhere/datasets has no copy of the hub data set 'openai/gsm8k' "
+        r"\(ConnectionError: no such repository\)",
+    ):
+        Dataset("openai/gsm8k", COLUMNS).size("train")
+
+
+def test_a_subset_that_must_be_chosen_is_told_with_the_choice(monkeypatch):
+    missing = ValueError("Config name is missing.\nPlease pick one among the available configs: ['main', 'socratic']")
+    monkeypatch.setitem(sys.modules, "datasets", Hub(missing))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(DataError, match=r"Please pick one among the available configs: \['main', 'socratic'\]"):
+        Dataset("openai/gsm8k", COLUMNS).size("train")
+
+
+def test_several_subsets_are_read_one_after_the_other(monkeypatch):
+    class Parts(Hub):
+        def load_dataset(self, identifier: str, name: str | None = None) -> Any:
+            start = 0 if name == "a" else 100
+            return {"train": rows(50, start), **({"test": rows(5, 200)} if name == "b" else {})}
+
+    monkeypatch.setitem(sys.modules, "datasets", Parts({}))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    data = Dataset("some/where", COLUMNS, subset=["a", "b"])
+    assert (data.size("train") + data.size("val"), data.size("test")) == (100, 5)
+
+
+class Silent:
+    """A server that takes connections and never says a word."""
+
+    def __enter__(self) -> str:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+
+def test_a_hub_that_never_answers_ends_at_the_deadline(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", Hub({"train": rows(5)}))
+    for switch in SWITCHES:
+        monkeypatch.delenv(switch, raising=False)
+    monkeypatch.setattr(hub_module, "HUB_LIMIT", 0.3)
+    began = time.monotonic()
+    with Silent() as endpoint:
+        monkeypatch.setenv("HF_ENDPOINT", endpoint)
+        with pytest.raises(DataError, match=r"cannot be reached .*: (no answer within 0.3 s|timed out)") as caught:
+            Dataset("openai/gsm8k", COLUMNS).size("train")
+    assert time.monotonic() - began < 5
+    assert "if the data set is in the cache (" in str(caught.value)
+
+
+def test_a_download_that_stands_still_ends_at_the_deadline(monkeypatch):
+    release = threading.Event()
+
+    class Stuck(Hub):
+        def load_dataset(self, identifier: str, name: str | None = None) -> Any:
+            release.wait(30)
+
+    monkeypatch.setitem(sys.modules, "datasets", Stuck({}))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(hub_module, "LOAD_LIMIT", 0.2)
+    try:
+        with pytest.raises(DataError, match=r"was not there after 0 s; download it beforehand \(hf download"):
+            Dataset("openai/gsm8k", COLUMNS).size("train")
+    finally:
+        release.set()
+
+
+@pytest.mark.slow
+def test_the_real_library_says_offline_in_one_line_within_seconds(tmp_path):
+    pytest.importorskip("datasets")
+    program = (
+        "from grpo_gym import Dataset\n"
+        "try: Dataset('openai/gsm8k', {'prompt': 'question', 'reference': 'answer'}, subset='main').size('train')\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    there = {"HF_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    others = {"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}
+    for other in others:
+        env = {key: value for key, value in os.environ.items() if key not in SWITCHES} | there | other
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=env)
+        assert done.stdout.startswith("DataError "), done.stderr
+        assert done.stdout.count("\n") == 1
+        assert str(tmp_path) in done.stdout
 
 
 def test_what_is_not_installed_is_named_with_its_extra(monkeypatch, tmp_path):

@@ -56,6 +56,21 @@ def judged(response: str) -> Reason:
         "#### 5",
         "2 + 3 = <<2+3=5>>5\n#### 5",
         "ANSWER IS 5",
+        "5",
+        "$5$",
+        "x = 5",
+        "**5**",
+        "So there are **5** of them.\n\n**5**",
+        "After adding everything the answer is 5.",
+        "<think>a</think><answer>5</answer>",
+        "<answer>The final answer is \\boxed{5}</answer>",
+        "<think>a</think><answer>5",
+        "## Final Answer\n\n5",
+        "The answer is 5, because 2 + 3 = 5.",
+        "The final answer is $5$. I hope it is correct.",
+        "the answer is \\boxed{4}. Wait, that is wrong. The answer is 5.",
+        "\\boxed{4}. Wrong; I dropped a sign. \\boxed{5}",
+        "The first part gives \\boxed{4}. Adding the one that is left over, we get \\boxed{5}.",
     ],
 )
 def test_the_answer_is_found(response):
@@ -66,7 +81,6 @@ def test_the_answer_is_found(response):
     ("response", "reason"),
     [
         ("", Reason.NO_ANSWER),
-        ("5", Reason.NO_ANSWER),
         ("2 + 3 = 5", Reason.NO_ANSWER),
         ("it may be 5", Reason.NO_ANSWER),
         ("\\boxed{}", Reason.NO_ANSWER),
@@ -87,13 +101,20 @@ def test_the_answer_is_found(response):
         ("\\boxed{4} or \\boxed{5}", Reason.HEDGED),
         ("\\boxed{5} or \\boxed{4}", Reason.HEDGED),
         ("\\boxed{5}\\boxed{4}", Reason.HEDGED),
+        ("\\boxed{5}, \\boxed{4}", Reason.HEDGED),
+        ("Either \\boxed{4} or perhaps \\boxed{5}.", Reason.HEDGED),
+        ("If n is odd then \\boxed{4}; if n is even then \\boxed{5}.", Reason.HEDGED),
+        ("\\boxed{5}, or maybe 4", Reason.HEDGED),
+        ("<answer></answer>", Reason.NO_ANSWER),
+        ("3 + 2 = 5</think><answer>8</answer>", Reason.WRONG),
+        ("The answer is \\boxed{5", Reason.NO_ANSWER),
         ("$\\boxed{5}$, $\\boxed{4}$ and perhaps $\\boxed{5}$", Reason.HEDGED),
         ("\\boxed{5}\n\\boxed{x}", Reason.HEDGED),
-        ("\\boxed{5 or 6}", Reason.UNPARSEABLE),
-        ("Answer: 5 or 6", Reason.UNPARSEABLE),
-        ("The answer is not 5", Reason.UNPARSEABLE),
+        ("\\boxed{5 or 6}", Reason.HEDGED),
+        ("Answer: 5 or 6", Reason.HEDGED),
+        ("The answer is not 5", Reason.NO_ANSWER),
         ("\\boxed{\\boxed{5}", Reason.CORRECT),
-        ("\\boxed{\\boxed{5}}", Reason.UNPARSEABLE),
+        ("\\boxed{\\boxed{5}}", Reason.CORRECT),
         ("\\boxed{\\boxed{4}} or \\boxed{5}", Reason.HEDGED),
     ],
 )
@@ -164,11 +185,11 @@ def test_no_mixture_of_marks_raises(parts):
 
 
 def test_answer_text_is_never_run(monkeypatch):
-    texts = ("__import__('os').getpid()", "2+3", "exec('x=5')", "5 if 1 else 0", "().__class__", "9**9**9")
+    texts = ("__import__('os').getpid()", "exec('x=5')", "5 if 1 else 0", "().__class__", "9**9**9", "{5!r}", "1/0")
     ran: list[str] = []
     with monkeypatch.context() as patch:
-        for name in ("eval", "exec", "compile"):
+        for name in ("eval", "exec", "compile", "open"):
             patch.setattr(f"builtins.{name}", lambda *args, **kwargs: ran.append(str(args)))
         reasons = [verify(box(text), "5").reason for text in texts]
     assert ran == []
-    assert set(reasons) == {Reason.UNPARSEABLE}
+    assert Reason.CORRECT not in reasons

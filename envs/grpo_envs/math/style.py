@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from grpo_gym.problem import Problem
-from grpo_rewards.math import MathReward
+from grpo_rewards.math import MathReward, Policy
 
 ANSWER_FORMAT = r"Answer in \boxed{}."
 
@@ -17,19 +17,25 @@ def boxed(problem: Problem) -> str:
     return f"\\boxed{{{problem.reference}}}"
 
 
-def worked(prompt: str, lines: Iterable[str], answer: int | Fraction) -> Problem:
-    """Return a problem whose solution is the equation lines with the boxed answer behind them."""
+def worked(prompt: str, lines: Iterable[str], answer: int | Fraction | str, **meta: Any) -> Problem:
+    """Return a problem whose solution is the equation lines with the boxed answer behind them; `meta` is JSON."""
     reference = str(answer)
-    return Problem(prompt, reference, solution="\n".join([*lines, f"\\boxed{{{reference}}}"]))
+    return Problem(prompt, reference, solution="\n".join([*lines, f"\\boxed{{{reference}}}"]), meta=meta)
 
 
 MATHS: dict[str, Any] = {
-    "reward": MathReward(),
+    "reward": MathReward(Policy(plain_numbers=True)),  # else the question is an answer to itself
     "answer_format": ANSWER_FORMAT,
     "answer": boxed,
     "default_tiers": (0, 1),
 }
 """The Task fields that all maths tasks share."""
+
+BARE: dict[str, Any] = {
+    **MATHS,
+    "reward": MathReward(Policy(plain_numbers=True, missing_units=False, bare_percent=False)),
+}
+"""The fields of tasks whose answers are bare: a unit, or a percent sign that changes no value, is not right."""
 
 
 class Working:
@@ -41,7 +47,7 @@ class Working:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def line(self, left: str, value: int | Fraction) -> None:
+    def line(self, left: str, value: int | Fraction | str) -> None:
         """Write "left = value"."""
         self.lines.append(f"{left} = {value}")
 
@@ -66,6 +72,13 @@ class Working:
             raise ValueError(f"{a} / {b} is not whole")
         self.line(f"{a} / {b}", a // b)
         return a // b
+
+    def quotient(self, top: int, bottom: int) -> Fraction:
+        """Return top / bottom, whole or not; a fraction that is in lowest terms as it stands needs no line."""
+        value = Fraction(top, bottom)
+        if str(value) != f"{top}/{bottom}":
+            self.line(f"{top} / {bottom}" if bottom > 0 else f"{top} / ({bottom})", value)
+        return value
 
     def remainder(self, n: int, m: int) -> int:
         """Return n mod m for n >= 0 by long division: one digit of the quotient, largest first, per pair of lines."""

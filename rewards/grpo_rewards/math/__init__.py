@@ -5,6 +5,8 @@ r"""Maths: find the final answer in a response and compare it exactly. Answer te
 True
 """
 
-from grpo_rewards.math.verify import MathReward, verify
+from grpo_rewards.math.policy import DEFAULT, Policy
+from grpo_rewards.math.reward import MathReward
+from grpo_rewards.math.verify import verify
 
-__all__ = ["MathReward", "verify"]
+__all__ = ["DEFAULT", "MathReward", "Policy", "verify"]

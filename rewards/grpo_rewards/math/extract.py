@@ -1,8 +1,12 @@
-r"""Find the one final answer in a response: the last `\boxed{...}`, else the last final-answer line.
+r"""Find the one final answer in a response.
 
-There is no fallback to "any last number": a response that names no answer has none, else a policy learns to mention
-many numbers. Two answers offered as alternatives are a hedge, not an answer. Everything here is one pass over the text:
-a policy will find an answer that takes quadratic time.
+In this order: the last `\boxed{...}`; the last `<answer>`; the last line that says "the answer is ...", "Answer: ..."
+or `#### ...`; a last line in bold; a response that is nothing but an answer. There is no fallback to "any last
+number": a response that names no answer has none, else a policy learns to mention many numbers.
+
+Two answers offered as alternatives are a hedge. Boxes joined by "and" or commas are the members of one list. After an
+explicit correction ("wait, that is wrong") the later answer counts. Everything is a fixed number of passes over the
+text: a policy will find an answer that takes quadratic time.
 """
 
 from __future__ import annotations
@@ -10,22 +14,51 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from grpo_rewards.math.rational import read_rational
-
-_TOKEN = re.compile(r"(?P<box>\\{1,2}(?:boxed|fbox)\s*\{)|\\[\\{}]|(?P<open>\{)|(?P<close>\})")
-"""A box is opened, an escaped brace or backslash, a brace. Escaped once more (as in JSON), a box is still a box."""
+from grpo_rewards.math.boxes import Box, boxes, outside_thoughts
+from grpo_rewards.math.fold import trim
 
 _LABEL = re.compile(
-    r"[ \t*#>_]*(?:(?:so|thus|hence|therefore)[, ]+)?(?:the[ \t]+)?(?:final[ \t]+)?answer"
-    r"(?:[ \t]+is\b|[ \t*]*[:=])[ \t*:]*",
+    r"\b(?:(?:answer|option|choice)\b(?:[ \t]{1,4}(?:to|for|of)\b[^.\n:=]{0,60}?)?[ \t*_]{0,12}"
+    r"(?:\b(?:is|are|equals|must be|should be|would be|will be|becomes)\b(?![ \t]{1,4}(?:not|wrong|incorrect)\b)"
+    r"[ \t]{0,4}:?|:|=)|solutions? (?:is|are)\b)"
+    r"[ \t*_:]{0,12}",
     re.IGNORECASE,
 )
-_HASHES = re.compile(r"[ \t]*\#{4}(?!\#)[ \t]*")
-"""The final-answer line of GSM8K."""
-
-_BETWEEN_ALTERNATIVES = re.compile(
-    r"[\s$.,;:()\\\[\]]*(?:(?:or|and|maybe|perhaps|either)[\s$.,;:()\\\[\]]*)*", re.IGNORECASE
+_HEADING = re.compile(
+    r"^[ \t]{0,9}(?:#{1,3}(?!#)|\*\*)[ \t]{0,9}(?:the )?(?:final )?answer[ \t.:*]{0,9}$", re.IGNORECASE | re.MULTILINE
 )
+_HASHES = re.compile(r"^[ \t]{0,9}\#{4}(?!\#)[ \t]{0,9}", re.MULTILINE)
+_BOLD = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_FILLER = re.compile(
+    r"(?:therefore|thus|then|simply|just|clearly|indeed|hence|now|equal to|given by|approximately|about|exactly|"
+    r"option|choice)\b[ \t]*:?[ \t]*|[,:][ \t]+", re.IGNORECASE,
+)  # fmt: skip
+_SENTENCE_END = re.compile(r"(?<![ (])[.!?](?=[)\]*\"'$]{0,3}(?:\s|$))|\n")
+_REMARK = re.compile(
+    r"[,;]?\s+(?:because|since|as|so|which|where|when|for|i\.e\.|that is|obtained|by|after|with|from|rather|not|"
+    r"in total)\b.*|\s+\([A-Za-z ]+\)\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MATHS_SPAN = re.compile(r"\$\$?([^$]{1,4000})\$\$?|\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]", re.DOTALL)
+
+_CORRECTION = re.compile(
+    r"\b(?:wrong|incorrect|mistake|error|correct(?:ing|ion|ed)|actually|instead|wait|oops|sorry|no,|rather|recheck|check|"
+    r"revis\w+|hold on|scratch|should (?:be|have)|reconsider\w*|misread|not right)\b", re.IGNORECASE,
+)  # fmt: skip
+_ALTERNATIVE = re.compile(
+    r"\b(?:or|either|maybe|perhaps|possibly|alternatively|otherwise|else|if|unless|could|might|depending|unsure|"
+    r"not sure|versus|vs)\b", re.IGNORECASE,
+)  # fmt: skip
+_JOINT = re.compile(
+    r"(?:[\s$.,;:&*/|]|\\[()\[\],;: ]|\\quad|\\qquad|\\text\{\s*and\s*\}|\band\b|\balso\b|\bboth\b|"
+    r"(?<![A-Za-z])[A-Za-z](?:_\{?\w\}?)? ?=)*", re.IGNORECASE,
+)  # fmt: skip
+_OR_BEHIND = re.compile(
+    r"(?:[\s$,;(]|\\\))*\b(?:or|and maybe|maybe|perhaps)\b(?: (?:maybe|perhaps|possibly|else))*\s*([^.;\n]{1,80})",
+    re.IGNORECASE,
+)
+_NEAR = 160
+"""Characters between two answers that still stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -35,87 +68,137 @@ class Extraction:
     Attributes:
         text: The answer as written, None when there is none.
         hedged: Whether several different answers were offered side by side.
+        parts: All of them, in order, when they were.
+        joined: Whether they were joined as members of one list ("and", commas) and not as alternatives.
+        marked: Whether the answer was marked as one; else it is the whole response.
     """
 
     text: str | None
     hedged: bool = False
-
-
-@dataclass(frozen=True)
-class _Box:
-    start: int
-    inside: int
-    end: int
+    parts: tuple[str, ...] = ()
+    joined: bool = False
+    marked: bool = True
 
 
 def final_answer(response: str) -> Extraction:
-    """Return the final answer of a response. Text inside `<think>` does not count; an unclosed one hides the rest.
+    """Return the final answer of a response. Text inside `<think>` does not count; an unclosed one hides the rest."""
+    visible = outside_thoughts(response)
+    found = boxes(visible)
+    if found:
+        corrected = _correction_behind(visible, found[-1])
+        return corrected or _from_boxes(visible, found)
+    tagged = _tagged(visible)
+    if tagged is not None:
+        inner = _labelled(tagged) or trim(tagged)
+        return Extraction(inner or None)
+    labelled = _labelled(visible)
+    if labelled is not None:
+        return Extraction(labelled or None)
+    bold = _last_bold(visible)
+    if bold is not None:
+        return Extraction(bold)
+    bare = visible.strip()
+    if bare and "\n" not in bare and len(bare) <= 400 and "boxed" not in bare:
+        return Extraction(bare, marked=False)
+    return Extraction(None)
 
-    Raises:
-        TooBigError: When two boxes side by side hold numerals too long to be compared.
-    """
-    visible = _without_thoughts(response)
-    boxes = _boxes(visible)
-    if not boxes:
-        return Extraction(_last_line(visible))
-    contents = [visible[box.inside : box.end - 1].strip() for box in boxes]
-    if _is_hedged(visible, boxes, contents):
-        return Extraction(contents[-1], hedged=True)
-    return Extraction(contents[-1] or None)
 
-
-def _without_thoughts(response: str) -> str:
-    """Return the text outside `<think>...</think>`; before a stray closing tag all is thought."""
-    kept, position = [], 0
-    while (start := response.find("<think>", position)) >= 0:
-        end = response.find("</think>", start)
-        if end < 0:
+def _from_boxes(text: str, found: list[Box]) -> Extraction:
+    """Return the last box, or it and those that stand beside it."""
+    last = found[-1]
+    content = _content(text, last)
+    parts, joined, following = [content], True, last
+    for box in reversed(found[:-1]):
+        if box.end > following.start:
+            continue  # inside one that is read already
+        gap = text[box.end : following.start] if following.start - box.end <= _NEAR else None
+        if gap is None:
             break
-        kept.append(response[position:start])
-        position = end + len("</think>")
-    kept.append(response[position:])
-    return " ".join(kept).rsplit("</think>", 1)[-1].split("<think>", 1)[0]
+        is_joint = _JOINT.fullmatch(gap) is not None
+        is_alternative = "\n\n" not in gap and _ALTERNATIVE.search(gap) and not _CORRECTION.search(gap)
+        if not is_joint and not is_alternative:
+            break
+        joined = joined and is_joint and _is_list(gap)
+        parts.append(_content(text, box))
+        following = box
+        if len(parts) > 64:
+            break
+    behind = _OR_BEHIND.match(text, last.end, last.end + _NEAR)
+    if behind is not None and re.search(r"\d|\$|\\", behind[1]):
+        parts.insert(0, trim(behind[1].split("$")[1] if behind[1].count("$") > 1 else behind[1]))
+        joined = False
+    if len(set(parts)) == 1:
+        return Extraction(content or None)
+    return Extraction(content, True, tuple(reversed(parts)), joined)
 
 
-def _boxes(text: str) -> list[_Box]:
-    """Return the boxes with balanced braces as they close. One that is never closed hides none inside it."""
-    found: list[_Box] = []
-    opened: list[tuple[int, int] | None] = []
-    for token in _TOKEN.finditer(text):
-        if token["box"] is not None:
-            opened.append(token.span())
-        elif token["open"] is not None:
-            opened.append(None)
-        elif token["close"] is not None and opened:
-            span = opened.pop()
-            if span is not None:
-                found.append(_Box(*span, token.end()))
-    return found
+def _is_list(gap: str) -> bool:
+    """Whether boxes with this between them are members of a list: a comma or "and", not nothing and not a new line."""
+    return bool(re.search(r"[,;&]|\band\b|quad", gap))
 
 
-def _is_hedged(text: str, boxes: list[_Box], contents: list[str]) -> bool:
-    """Whether the last box is one of several different ones side by side."""
-    for position in range(len(boxes) - 2, -1, -1):
-        if not _BETWEEN_ALTERNATIVES.fullmatch(text, boxes[position].end, boxes[position + 1].start):
-            return False
-        if not _same(contents[position], contents[-1]):
-            return True
-    return False
+def _content(text: str, box: Box) -> str:
+    return text[box.inside : box.end - 1].strip()
 
 
-def _last_line(text: str) -> str | None:
-    """Return what the last final-answer line says; a label that stands alone is completed by the next line."""
-    following = ""
-    for line in reversed(text.splitlines()):
-        label = _LABEL.match(line) or _HASHES.match(line)
-        if label is not None:
-            return line[label.end() :].strip() or following or None
-        following = line.strip() or following
-    return None
+def _correction_behind(text: str, last: Box) -> Extraction | None:
+    """Return the answer of a line that corrects the last box: "wait, that is wrong. The answer is 7."."""
+    tail = text[last.end :]
+    correction = _CORRECTION.search(tail)
+    if correction is None:
+        return None
+    labelled = _labelled(tail[correction.start() :])
+    return Extraction(labelled) if labelled else None
 
 
-def _same(left: str, right: str) -> bool:
-    if left == right:
-        return True
-    a, b = read_rational(left), read_rational(right)
-    return a is not None and a == b
+def _tagged(text: str) -> str | None:
+    """Return what the last `<answer>` holds; without its closing tag (a stop string) it runs to the end."""
+    start = text.rfind("<answer>")
+    if start < 0:
+        return None
+    start += len("<answer>")
+    end = text.find("</answer>", start)
+    return text[start : end if end >= 0 else len(text)].strip()
+
+
+def _labelled(text: str) -> str | None:
+    """Return what the last final-answer line says; one that stands alone is completed by the next line."""
+    last: re.Match[str] | None = None
+    for pattern in (_LABEL, _HASHES, _HEADING):
+        for match in pattern.finditer(text):
+            if last is None or match.end() > last.end():
+                last = match
+    if last is None:
+        return None
+    said = _statement(text[last.end() : last.end() + 20_000])
+    return "" if _is_cut(said) else said
+
+
+def _statement(behind: str) -> str:
+    """Cut what follows a label down to the answer: its sentence, without the reason given for it."""
+    behind = behind.lstrip(" \t*_:")
+    if not behind.strip():
+        return ""
+    behind = behind.lstrip()
+    while (filler := _FILLER.match(behind)) is not None and filler.end():
+        behind = behind[filler.end() :]
+    span = _MATHS_SPAN.match(behind)
+    start = span.end() if span is not None else 0
+    end = _SENTENCE_END.search(behind, start)
+    sentence = behind[: end.start()] if end is not None else behind
+    head, rest = sentence[:start], sentence[start:]
+    return trim(head + _REMARK.sub("", rest))
+
+
+def _is_cut(said: str) -> bool:
+    """Whether an answer breaks off inside a box."""
+    return re.search(r"\\(?:boxed|fbox)\s*\{", said) is not None and said.count("{") > said.count("}")
+
+
+def _last_bold(text: str) -> str | None:
+    """Return what the last line has in bold: all of it, or the end of its sentence."""
+    line = text.rstrip()[-600:].rsplit("\n", 1)[-1].strip()
+    spans = list(_BOLD.finditer(line))
+    if not spans or line[spans[-1].end() :].strip(" .!") != "" or len(spans) > 1:
+        return None
+    return trim(spans[-1][1])

@@ -1,0 +1,56 @@
+r"""Where thoughts end and boxes stand: the brace counting under `extract.py`, one pass over the text each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(r"(?P<box>\\{1,2}(?:boxed|fbox|framebox)\s*\{)|\\[\\{}]|(?P<open>\{)|(?P<close>\})")
+"""A box is opened, an escaped brace or backslash, a brace. Escaped once more (as in JSON), a box is still a box."""
+
+_THOUGHT = re.compile(r"<(?P<closing>/)?(?P<name>think|thinking|thought)>")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box with balanced braces: where it starts, where its content starts, and where it ends."""
+
+    start: int
+    inside: int
+    end: int
+
+
+def outside_thoughts(response: str) -> str:
+    """Return the text outside `<think>...</think>`.
+
+    Before a closing tag without an opening one all is thought; behind an opening one without a closing one, too.
+    """
+    kept: list[str] = []
+    position, opened = 0, False
+    for tag in _THOUGHT.finditer(response):
+        if tag["closing"]:
+            if not opened:
+                kept.clear()
+            position, opened = tag.end(), False
+        elif not opened:
+            kept.append(response[position : tag.start()])
+            opened = True
+    if not opened:
+        kept.append(response[position:])
+    return " ".join(kept)
+
+
+def boxes(text: str) -> list[Box]:
+    """Return the boxes in the order in which they end. One that is never closed hides none inside it."""
+    found: list[Box] = []
+    opened: list[tuple[int, int] | None] = []
+    for token in _TOKEN.finditer(text):
+        if token["box"] is not None:
+            opened.append(token.span())
+        elif token["open"] is not None:
+            opened.append(None)
+        elif token["close"] is not None and opened:
+            span = opened.pop()
+            if span is not None:
+                found.append(Box(*span, token.end()))
+    return found
