@@ -76,7 +76,11 @@ class Task:
         oracle: Answers right; default: the worked solution, else the answer in the asked format.
         dialogue: Starts an interactive episode; None for a single-turn task.
         max_turns: Turns an interactive episode may take.
-        floors: Declared mean rewards of degenerate answers, for `check_reward`.
+        floors: Line of `check_reward` -> what the task declares for it, e.g. {"constant answer": 0.5}.
+        forms: Spellings of a right answer that must keep its reward (names in `checks.forms`); None: all that apply.
+        equivalents: Writes other right answers: permutations of a set, for instance.
+        solver: A second, independent solver: every right answer that it finds.
+        effort: How much work a problem is, in a unit of the task's own; must not fall from tier to tier.
         small_tiers: Tiers with fewer than 2,000 distinct problems, left out of held-out claims.
         version: Grows when problems or verdicts change.
         namespace: "grpo" is ours; third parties use their own.
@@ -93,6 +97,10 @@ class Task:
     dialogue: Callable[[Problem], Dialogue] | None = None
     max_turns: int = 1
     floors: Mapping[str, float] = field(default_factory=dict)
+    forms: tuple[str, ...] | None = None
+    equivalents: Callable[[Problem], Iterable[str]] | None = None
+    solver: Callable[[Problem], Iterable[str]] | None = None
+    effort: Callable[[Problem], float] | None = None
     small_tiers: tuple[int, ...] = ()
     version: int = 0
     namespace: str = "grpo"

@@ -58,10 +58,10 @@ def final_answer(response: str) -> Extraction:
     boxes = _boxes(visible)
     if not boxes:
         return Extraction(_last_line(visible))
-    contents = [visible[box.inside : box.end - 1].strip() for box in boxes]
-    if _is_hedged(visible, boxes, contents):
-        return Extraction(contents[-1], hedged=True)
-    return Extraction(contents[-1] or None)
+    last = _content(visible, boxes[-1])
+    if _is_hedged(visible, boxes, last):
+        return Extraction(last, hedged=True)
+    return Extraction(last or None)
 
 
 def _without_thoughts(response: str) -> str:
@@ -93,12 +93,17 @@ def _boxes(text: str) -> list[_Box]:
     return found
 
 
-def _is_hedged(text: str, boxes: list[_Box], contents: list[str]) -> bool:
+def _content(text: str, box: _Box) -> str:
+    """Return what is in a box. Only boxes that are compared are copied: nested ones hold each other's text."""
+    return text[box.inside : box.end - 1].strip()
+
+
+def _is_hedged(text: str, boxes: list[_Box], last: str) -> bool:
     """Whether the last box is one of several different ones side by side."""
     for position in range(len(boxes) - 2, -1, -1):
         if not _BETWEEN_ALTERNATIVES.fullmatch(text, boxes[position].end, boxes[position + 1].start):
             return False
-        if not _same(contents[position], contents[-1]):
+        if not _same(_content(text, boxes[position]), last):
             return True
     return False
 
