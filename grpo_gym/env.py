@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import gymnasium
@@ -32,7 +32,8 @@ class TextEnv(gymnasium.Env[str, str]):
         split: "train", "val" or "test".
         instructions: Whether the answer-format line is shown.
         expose_answer: Whether infos carry `answer` and `solution`.
-        reward: Replaces the tasks' own reward: a Reward or a function `(response, problem) -> float`.
+        reward: Replaces the tasks' own reward: a Reward or a function `(response, problem) -> float`. Interactive tasks
+            judge themselves: among several tasks they go on doing so, and where all are interactive it is an error.
         render_mode: None or "ansi" (the transcript, hostile characters escaped).
     """
 
@@ -56,7 +57,7 @@ class TextEnv(gymnasium.Env[str, str]):
         self.stream = ProblemStream(name or listed[0].full_name, listed, tier, split)
         self.instructions = instructions
         self.expose_answer = expose_answer
-        self.reward = None if reward is None else as_reward(reward)
+        self.reward = replacement(reward, listed)
         self.render_mode = render_mode
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
@@ -98,6 +99,19 @@ class TextEnv(gymnasium.Env[str, str]):
         info = step_info(self._episode, outcome.verdict)
         return outcome.message, outcome.reward, outcome.terminated, outcome.truncated, info
 
+    def set_reward(self, reward: Reward | PlainReward | None) -> None:
+        """Let another reward judge from the next step on; None gives the tasks back their own.
+
+        Through the wrappers of `gym.make`: `env.unwrapped.set_reward(...)`, or `env.get_wrapper_attr("set_reward")`.
+        The reward before is not closed, since other environments may use it; the workers held for it are let go.
+        Interactive tasks go on judging themselves.
+
+        Raises:
+            InvalidValueError: No reward, or every task here is interactive and judges itself.
+        """
+        self.reward = replacement(reward, self.stream.tasks.values())
+        release_workers(self)
+
     def render(self) -> str | None:
         """Return the transcript in "ansi" mode: control characters are shown, never obeyed."""
         if self.render_mode != "ansi" or self._episode is None:
@@ -118,3 +132,20 @@ class TextEnv(gymnasium.Env[str, str]):
             task.reward.close()
         if self.reward is not None:
             self.reward.close()
+
+
+def replacement(reward: Reward | PlainReward | None, tasks: Collection[Task]) -> Reward | None:
+    """Return the reward that replaces the tasks' own, None for none.
+
+    Raises:
+        InvalidValueError: No reward, or one that nothing would ever ask: every task is interactive and judges itself.
+    """
+    if reward is None:
+        return None
+    interactive = [task.name for task in tasks if task.dialogue is not None]
+    if len(interactive) == len(tasks):
+        raise InvalidValueError(
+            f"{', '.join(interactive)}: an interactive task judges itself, so another reward would have no effect "
+            "here; leave reward out, or change the task's dialogue"
+        )
+    return as_reward(reward)

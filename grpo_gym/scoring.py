@@ -12,6 +12,7 @@ import math
 import numbers
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from grpo_gym.reward import Reward
@@ -69,18 +70,17 @@ def score_one(reward: Reward, answer: str, drawn: Drawn) -> Verdict:
     """Judge one answer in this process, and find whose fault it is when the scorer fails on it."""
     if len(answer) > MAX_ANSWER:
         return too_big()
-    verdict = judge(reward, answer, drawn)
-    if verdict.reason is not Reason.SCORER_ERROR:
-        return verdict
-    right = right_answer(drawn)
-    return blame(verdict, right if isinstance(right, Verdict) else judge(reward, right, drawn), drawn)
+    return _settle(reward, [judge(reward, answer, drawn)], [drawn])[0]
 
 
 def blame(failed: Verdict, on_right: Verdict, drawn: Drawn) -> Verdict:
-    """Return 0 with the fault's reason when a right answer scores (the fault was the answer's), else an abstention.
+    """Return the failed verdict when a right answer scores (the fault was the answer's), else an abstention.
+
+    An abstention keeps the components and details that the failed verdict came with: what is known stays known.
 
     Args:
-        failed: The verdict that the fault led to; its value is 0.
+        failed: The verdict that the fault led to: 0 with the fault's reason; a reward that scores an answer below 0
+            for other reasons may say less, never more.
         on_right: What the scorer made of a right answer to the same problem.
         drawn: The problem.
     """
@@ -90,9 +90,14 @@ def blame(failed: Verdict, on_right: Verdict, drawn: Drawn) -> Verdict:
         logger.log(level, "the scorer fails on %s, right answer included; it abstains: %s", problem, failed.feedback)
         if len(_warned) < MAX_WARNINGS:
             _warned.add(failed.feedback)
-        return Verdict.abstain(failed.feedback)
+        return replace(failed, value=None, reason=Reason.ABSTAIN)
     logger.info("an answer to %s makes the scorer fail and scores 0: %s", problem, failed.feedback)
-    return failed
+    return replace(failed, value=min(0.0, float(failed)))
+
+
+def is_scorer_error(verdict: Verdict) -> bool:
+    """Whether a verdict says that the scorer failed on the answer: it must be found out whose fault that is."""
+    return verdict.reason is Reason.SCORER_ERROR and not verdict.abstains
 
 
 def right_answer(drawn: Drawn) -> str | Verdict:
@@ -152,10 +157,24 @@ def _score_with(reward: Reward, rows: list[tuple[str, Drawn]], holder: object | 
         try:
             verdicts = reward.score_batch([(answer, drawn.problem) for answer, drawn in rows])
             if len(verdicts) == len(rows) and all(map(is_sound, verdicts)):
-                return list(verdicts)
+                return _settle(reward, verdicts, [drawn for _, drawn in rows])
         except FAULTS as error:
             logger.debug("batch scoring failed, scoring one by one: %s: %s", type(error).__name__, error)
     return [score_one(reward, answer, drawn) for answer, drawn in rows]
+
+
+def _settle(reward: Reward, verdicts: Sequence[Verdict], problems: Sequence[Drawn]) -> list[Verdict]:
+    """Find whose fault the scorer errors among verdicts are; a right answer is tried once per problem."""
+    on_right: dict[int, Verdict] = {}
+    settled = []
+    for verdict, drawn in zip(verdicts, problems, strict=True):
+        if is_scorer_error(verdict):
+            if id(drawn) not in on_right:
+                right = right_answer(drawn)
+                on_right[id(drawn)] = right if isinstance(right, Verdict) else judge(reward, right, drawn)
+            verdict = blame(verdict, on_right[id(drawn)], drawn)
+        settled.append(verdict)
+    return settled
 
 
 def _fault(text: str) -> Verdict:

@@ -14,10 +14,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from grpo_gym.env import replacement
 from grpo_gym.episode import Episode, Outcome, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import batch_infos
-from grpo_gym.reward import PlainReward, Reward, as_reward
+from grpo_gym.reward import PlainReward, Reward
 from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
 from grpo_gym.stream import Drawn, ProblemStream, TierChoice, chosen_index
@@ -75,7 +76,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         self.stream = ProblemStream(name or listed[0].full_name, listed, tier, split)
         self.instructions = instructions
         self.expose_answer = expose_answer
-        self.reward = None if reward is None else as_reward(reward)
+        self.reward = replacement(reward, listed)
         self.render_mode = render_mode
         self.single_observation_space = TextSpace()
         self.single_action_space = TextSpace()
@@ -141,6 +142,17 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
             np.array([o is not None and o.truncated for o in outcomes], dtype=np.bool_),
             batch_infos(infos),
         )
+
+    def set_reward(self, reward: Reward | PlainReward | None) -> None:
+        """Let another reward judge from the next step on, in every row; None gives the tasks back their own.
+
+        As `TextEnv.set_reward`.
+
+        Raises:
+            InvalidValueError: No reward, or every task here is interactive and judges itself.
+        """
+        self.reward = replacement(reward, self.stream.tasks.values())
+        release_workers(self)
 
     def rows_of(self, group: int) -> range:
         """Return the rows of a group."""

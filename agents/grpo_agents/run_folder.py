@@ -1,9 +1,5 @@
-"""A run and its folder.
+"""A run and its folder: the config and logs of `run_log`, and what needs a learning library.
 
-
-config.yaml          what was asked for, and how the policy reads (template hash)
-metrics.jsonl        one line per step
-completions.jsonl    every completion with prompt, reward and reason
 checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json
 before.json          test scores of the starting policy
 curves.png           reward, validation score and length over steps
@@ -18,16 +14,15 @@ import json
 import pickle
 import re
 import shutil
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from grpo_agents.atomic import new_folder
-from grpo_agents.config import TrainConfig, from_dict
-from grpo_agents.files import plain, write_json, write_text, writing
+from grpo_agents.files import write_json, write_text, writing
 from grpo_agents.policy import Policy
+from grpo_agents.run_log import RunLog
 from grpo_gym.errors import CheckpointError, InvalidValueError
 
 STATE = "state.json"
@@ -36,11 +31,11 @@ ROOM = 2**20
 """Free bytes below which a failed write of megabytes is put down to a full disk."""
 
 
-class RunFolder:
+class RunFolder(RunLog):
     """Reads and writes one run's folder."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        super().__init__(path)
         self.checkpoints = self.path / "checkpoints"
 
     def create(self, config: dict[str, Any]) -> None:
@@ -67,52 +62,6 @@ class RunFolder:
         """Raise CheckpointError when a run already lives in the folder."""
         if (self.path / "config.yaml").exists():
             raise CheckpointError(f"{self.path} already holds a run: choose another folder, or resume it with --resume")
-
-    def read_config(self) -> dict[str, Any]:
-        """Return config.yaml. Raises CheckpointError when the folder holds no run."""
-        import yaml
-
-        try:
-            record = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
-        except OSError as error:
-            raise CheckpointError(f"{self.path} is not a run folder: config.yaml cannot be read") from error
-        except (ValueError, yaml.YAMLError) as error:
-            raise CheckpointError(f"{self.path / 'config.yaml'} is damaged") from error
-        if not isinstance(record, dict):
-            raise CheckpointError(f"{self.path / 'config.yaml'} is damaged")
-        return record
-
-    def train_config(self) -> TrainConfig:
-        """Return what was asked for in config.yaml, without what was found about the policy."""
-        record = self.read_config()
-        record.pop("policy", None)
-        return from_dict(TrainConfig, record)
-
-    def append(self, name: str, records: Sequence[dict[str, Any]]) -> None:
-        """Add JSON lines to a log in one write. Raises CheckpointError when the disk refuses."""
-        text = "".join(json.dumps(plain(record), allow_nan=False) + "\n" for record in records)
-        with writing(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
-            file.write(text)
-
-    def read(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the records of a log; a last line that a kill cut short is left out. Raises CheckpointError."""
-        path = self.path / name
-        if not path.exists():
-            return
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.endswith("\n"):
-                    try:
-                        yield json.loads(line)
-                    except ValueError as error:
-                        raise CheckpointError(f"line {number} of {path} is damaged: {error}") from error
-
-    def forget_after(self, step: int) -> None:
-        """Drop log lines of steps after `step`: a resumed run plays them again."""
-        for name in ("metrics.jsonl", "completions.jsonl"):
-            if (self.path / name).exists():
-                kept = [json.dumps(record) + "\n" for record in self.read(name) if record["step"] <= step]
-                write_text(self.path / name, "".join(kept))
 
     def save(self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> Path:
         """Write a checkpoint; it takes its name only when it is whole. Raises CheckpointError when it cannot."""

@@ -19,9 +19,12 @@ COMMANDS = {
     "train": "train a policy with GRPO, tested before and after",
     "sft": "warm-start a policy on an environment's worked solutions",
     "eval": "score a run or a policy on held-out problems",
+    "rescore": "score a run's completions again by another reward",
     "play": "answer problems yourself",
     "list": "show the environments",
     "sample": "print problems of an environment",
+    "new": "write the first lines of a task of your own",
+    "check": "see whether a reward can be fooled",
 }
 
 HELP = f"""usage: grpo-gym COMMAND [options]

@@ -25,7 +25,7 @@ from grpo_gym.pool.batch import Batch, Failure, Result, Trouble
 from grpo_gym.pool.serve import pack_answer
 from grpo_gym.pool.workers import Workers
 from grpo_gym.reward import Reward
-from grpo_gym.scoring import MAX_ANSWER, blame, right_answer, score_one, too_big
+from grpo_gym.scoring import MAX_ANSWER, blame, is_scorer_error, right_answer, score_one, too_big
 from grpo_gym.stream import Drawn
 from grpo_gym.verdict import Reason, Verdict
 
@@ -122,7 +122,7 @@ class _Scoring:
 def _is_fault(result: Result) -> bool:
     """Whether it must be found out whose fault this is."""
     if isinstance(result, Verdict):
-        return result.reason is Reason.SCORER_ERROR
+        return is_scorer_error(result)
     return result.trouble is Trouble.DIED
 
 

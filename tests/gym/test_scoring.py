@@ -216,6 +216,41 @@ def test_a_batch_that_fails_is_scored_one_by_one(batch):
     ]
 
 
+def told(**scripts: Verdict) -> Any:
+    """A batch that answers from a table, as a reward does that never raises."""
+    table = {"right": Verdict(1.0, Reason.CORRECT), **scripts}
+    return lambda rows: [table[response] for response, _ in rows]
+
+
+FAILED = Verdict(0.0, Reason.SCORER_ERROR, {"form": 1.0}, "it broke", {"leaves": {"form": 1.0}})
+
+
+def test_a_scorer_error_that_a_batch_returns_is_blamed_on_the_answer_when_the_right_one_scores():
+    reward = Scripted({"bad": FAILED}, told(bad=FAILED))
+    assert score_all(None, [("bad", drawn(reward)), ("right", drawn(reward))]) == [FAILED, Verdict(1.0, Reason.CORRECT)]
+    assert reward.asked == ["right"]
+
+
+@pytest.mark.parametrize("batch", [told(bad=FAILED), None])
+def test_a_scorer_error_on_the_right_answer_too_abstains_and_keeps_what_is_known(batch):
+    verdict = one(Scripted({**FAULTS, "bad": FAILED}, batch), "bad", reference="raises")
+    assert verdict == Verdict(None, Reason.ABSTAIN, FAILED.components, FAILED.feedback, FAILED.details)
+
+
+def test_many_failing_answers_to_one_problem_need_one_right_answer():
+    reward = Scripted({}, lambda rows: [FAILED for _ in rows])
+    problem = drawn(reward)
+    assert score_all(None, [(str(n), problem) for n in range(20)]) == [FAILED] * 20
+    assert reward.asked == ["right"]
+
+
+def test_a_scorer_error_never_pays_and_may_cost():
+    generous = Scripted({"bad": Verdict(0.7, Reason.SCORER_ERROR)})
+    strict = Scripted({"bad": Verdict(-0.5, Reason.SCORER_ERROR)})
+    assert (one(generous, "bad").value, one(strict, "bad").value) == (0.0, -0.5)
+    assert one(Scripted({"bad": Verdict(None, Reason.SCORER_ERROR)}), "bad").abstains
+
+
 # --- in an episode
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import grpo_gym
+import grpo_rewards.compose
 import grpo_rewards.math
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,9 @@ def test_a_module_says_what_it_is_and_stays_small(path: Path) -> None:
             assert (node.end_lineno or 0) - node.lineno < 60, f"{node.name} is longer than a screen"
 
 
-@pytest.mark.parametrize("module", [grpo_gym, grpo_rewards.math], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [grpo_gym, grpo_rewards.compose, grpo_rewards.math], ids=lambda module: module.__name__
+)
 def test_a_public_face_is_a_sorted_list_of_what_exists(module: object) -> None:
     names = getattr(module, "__all__", [])
 

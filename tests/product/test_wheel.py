@@ -44,6 +44,20 @@ def test_the_wheel_holds_the_shipped_policy_in_three_megabytes(wheel: Path) -> N
     assert sum(size for name, size in sizes.items() if name.startswith("grpo_agents/embedded/")) <= 3_000_000
 
 
+def test_the_wheel_holds_the_templates_of_new(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    templates = [path.name for path in (ROOT / "grpo_gym" / "cli" / "scaffold").glob("*.txt")]
+    assert len(templates) >= 6
+    assert {f"grpo_gym/cli/scaffold/{name}" for name in templates} <= inside
+
+
+def test_the_wheel_names_its_plugins_for_pytest_and_for_itself(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]
+    told = archive.read(name).decode().splitlines()
+    assert {"[pytest11]", "grpo_gym = grpo_rewards.pytest_plugin", "grpo_envs = grpo_envs.index:register"} <= set(told)
+
+
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)

@@ -78,6 +78,7 @@ def bisect(problem: Problem, transcript: Transcript) -> str:
     oracle=bisect,
     dialogue=Guessing,
     max_turns=MAX_TURNS,
+    floors={"copied part": 0.3, "constant answer": 0.3, "leaks": 0.6},  # the interval's ends are possible numbers
 )
 def guess_number(rng: Rng, tier: int) -> Problem:
     """Find a number in an interval by guesses that are answered Higher or Lower."""

@@ -12,7 +12,7 @@ from grpo_gym.task import task
 LARGEST = {0: 120, 1: 240, 2: 999, 3: 160, 4: 400, 5: 90}
 
 
-@task("math.gcd", **MATHS)
+@task("math.gcd", floors={"copied part": 0.25}, **MATHS)  # the smaller number often divides the larger one
 def gcd(rng: Rng, tier: int) -> Problem:
     """Greatest common divisor of two (tiers 0 to 2) or three numbers (4), least common multiple of two (3) or three."""
     multiple = tier in (3, 5)

@@ -10,7 +10,7 @@ from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 
-@task("math.remainder", **MATHS)
+@task("math.remainder", floors={"constant answer": 0.3}, **MATHS)  # a small divisor leaves few remainders
 def remainder(rng: Rng, tier: int) -> Problem:
     """Find a remainder; from tier 3 on by reducing before multiplying."""
     work = Working()

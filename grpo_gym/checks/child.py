@@ -1,0 +1,286 @@
+"""The process in which the thing under check runs: it makes problems, scores texts, and tells what it saw.
+
+A bare interpreter, started by `laboratory.py`. Requests are pickled, since the parent is trusted; replies are JSON,
+since the subject is not. A score that eats too much CPU is ended by the kernel (SIGPROF, whose default action kills
+even code that never comes back to Python); one that sleeps is ended by the parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grpo_gym.checks.forms import FORMS
+from grpo_gym.checks.target import Target
+from grpo_gym.checks.watch import Watch, changes, global_state
+from grpo_gym.problem import Problem, Split
+from grpo_gym.scoring import FAULTS, is_finite
+from grpo_gym.verdict import Reason, Verdict
+
+Record = dict[str, Any]
+
+
+TICKS = 0.02
+"""Seconds by which the process's coarse clock may run ahead of the thread's."""
+
+
+class Key(NamedTuple):
+    """Where a problem is found; tier None draws among the default tiers."""
+
+    tier: int | None
+    split: Split
+    seed: int
+    place: int
+
+
+class Right(NamedTuple):
+    """Stands for right actions, each spelled in the form of this name; a text stands for itself."""
+
+    form: str
+
+
+Item = tuple[Key | Record, "str | Right"]
+"""A problem, by its key or as JSON, and what is answered."""
+
+
+def serve(handle: int, cpu_limit: float) -> None:
+    """Open the subject that comes first over the pipe, then answer requests until the pipe is closed."""
+    os.set_inheritable(handle, False)
+    pipe = Connection(handle)
+    sys.dont_write_bytecode = True
+    subject, scratch = pickle.loads(pipe.recv_bytes())
+    try:
+        bench = Bench(subject.open(), cpu_limit)
+        isolation = _confine(scratch) if bench.target.facts.foreign else None
+    except FAULTS as error:
+        _send(pipe, {"error": f"{error}", "kind": type(error).__name__})
+        return
+    _send(pipe, {"facts": bench.target.facts.to_json(), "isolation": isolation})
+    while (message := _next(pipe)) is not None:
+        name, arguments = pickle.loads(message)
+        for reply in getattr(bench, name)(*arguments):
+            _send(pipe, reply)
+
+
+class Bench:
+    """Answers requests about one target. Each method yields one JSON object per item asked for."""
+
+    def __init__(self, target: Target, cpu_limit: float) -> None:
+        self.target = target
+        self.cpu_limit = cpu_limit
+        self.watch = Watch()
+        self._made: dict[Key, Problem] = {}
+
+    def make(self, keys: list[Key]) -> Iterator[Record]:
+        """Make problems, with a right answer and the final answer of each."""
+        for key in keys:
+            self._made.pop(key, None)
+            record: Record = {"error": ""}
+            spent = _stopwatch()
+            try:
+                with self._limited(), self.watch.look() as seen:
+                    problem = self._problem(key)
+                record["cpu"] = spent()
+                record["touched"] = seen.touched
+                record["problem"] = problem.to_json()
+                record["right"] = _text("the right answer", self.target.right_answer(problem))
+                record["final"] = _text("the final answer", self.target.final_answer(problem, problem.reference))
+                record["text"], record["info"] = self.target.opening(problem)
+            except FAULTS as error:
+                record = {"error": _sentence(error)}
+            yield record
+
+    def content(self, keys: list[Key]) -> Iterator[Record]:
+        """Make problems and tell their content and effort only."""
+        for key in keys:
+            self._made.pop(key, None)
+            try:
+                with self._limited():
+                    problem = self._problem(key)
+                    effort = self.target.effort(problem)
+                yield {"content": problem.content, "effort": effort, "tier": problem.tier, "error": ""}
+            except FAULTS as error:
+                yield {"error": _sentence(error)}
+
+    def write(self, items: list[tuple[Key, object]]) -> Iterator[Record]:
+        """Write references as final answers to problems; None where that cannot be done."""
+        for key, reference in items:
+            try:
+                text = self.target.final_answer(self._problem(key), reference)
+            except FAULTS:
+                text = None
+            yield {"text": text if isinstance(text, str) else None}
+
+    def others(self, keys: list[Key]) -> Iterator[Record]:
+        """Return other right answers by the subject's own word, and the texts of its own probes."""
+        for key in keys:
+            yield {
+                "equivalents": self._told(lambda problem: _texts(self.target.equivalents(problem)), key),
+                "solutions": self._told(lambda problem: _texts(self.target.solutions(problem)), key),
+                "probes": self._told(
+                    lambda problem: [[p.name, text, p.at_most] for p, text in self.target.probes(problem)], key
+                ),
+            }
+
+    def score(self, items: list[Item]) -> Iterator[Record]:
+        """Score texts one after the other, watched."""
+        for item in items:
+            with self._limited(), self.watch.look() as seen:
+                spent, began = _stopwatch(), time.monotonic()
+                record = self._judged(item)
+                record["cpu"], record["seconds"] = spent(), time.monotonic() - began
+            yield record | {"executed": seen.executed, "touched": seen.touched}
+
+    def score_in_threads(self, items: list[Item], threads: int) -> Iterator[Record]:
+        """Score texts in several threads at once."""
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)  # threads that share something must get the chance to disturb each other
+        try:
+            with ThreadPoolExecutor(threads) as pool:
+                yield from pool.map(self._judged, items)
+        finally:
+            sys.setswitchinterval(interval)
+
+    def state(self, keys: list[Key], items: list[Item]) -> Iterator[Record]:
+        """Make problems and score texts, twice, and tell what of the process's global state has changed by it.
+
+        The first pass shows what is changed once and for all, the second what only looked like an import's doing.
+        """
+        found: Record = {"by generation": [], "by scoring": []}
+        for first in (True, False):
+            for how, work in (("by generation", self._make_all), ("by scoring", self._judge_all)):
+                before, modules = global_state(), len(sys.modules)
+                work(keys, items)
+                found[how] += changes(before, global_state(), first, imported=len(sys.modules) != modules)
+        yield {how: list(dict.fromkeys(names)) for how, names in found.items()}
+
+    def _make_all(self, keys: list[Key], _: list[Item]) -> None:
+        for key in keys:
+            self._made.pop(key, None)
+            with suppress(*FAULTS), self._limited():
+                self.target.right_answer(self._problem(key))
+
+    def _judge_all(self, _: list[Key], items: list[Item]) -> None:
+        for item in items:
+            with self._limited():
+                self._judged(item)
+
+    def _told(self, ask: Callable[[Problem], list[Any] | None], key: Key) -> Record:
+        """Return what the subject says of a problem, None for nothing, with the error if it raises."""
+        try:
+            with self._limited():
+                return {"told": ask(self._problem(key)), "error": ""}
+        except FAULTS as error:
+            return {"told": None, "error": _sentence(error)}
+
+    def _problem(self, where: Key | Record) -> Problem:
+        if isinstance(where, dict):
+            return Problem.from_json(where)
+        if where not in self._made:
+            self._made[where] = self.target.problem(*where)
+        return self._made[where]
+
+    def _judged(self, item: Item) -> Record:
+        where, answer = item
+        try:
+            problem = self._problem(where)
+            if isinstance(answer, Right):
+                verdict = self.target.play_right(problem, FORMS[answer.form].spell)
+            else:
+                verdict = self.target.score(answer, problem)
+        except FAULTS as error:
+            return {"error": _sentence(error)}
+        return _record(verdict)
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """End this process when the block takes more CPU seconds than it may."""
+        if not hasattr(signal, "setitimer"):
+            yield
+            return
+        signal.setitimer(signal.ITIMER_PROF, self.cpu_limit)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _stopwatch() -> Callable[[], float]:
+    """Return a function that tells the CPU seconds since now.
+
+    This thread's clock is exact; the whole process's advances in ticks while a timer is armed, and counts only where
+    other threads have clearly worked too.
+    """
+    thread, process = time.thread_time(), time.process_time()
+
+    def spent() -> float:
+        own, all_threads = time.thread_time() - thread, time.process_time() - process
+        return all_threads if all_threads > own + TICKS else own
+
+    return spent
+
+
+def _record(verdict: object) -> Record:
+    """Return a verdict as JSON; a number that is none is told as its text, which the lines look for."""
+    if not isinstance(verdict, Verdict):
+        return {"error": f"score returned {type(verdict).__name__}, not a Verdict"}
+    if verdict.reason is Reason.SCORER_ERROR:
+        return {"error": verdict.feedback or "scorer_error"}
+    components = {str(name): value if is_finite(value) else repr(value) for name, value in verdict.components.items()}
+    leaves = verdict.details.get("leaves") if isinstance(verdict.details, dict) else None
+    return {
+        "error": "",
+        "value": verdict.value if verdict.value is None or is_finite(verdict.value) else repr(verdict.value),
+        "reason": str(verdict.reason),
+        "components": components,
+        "feedback": str(verdict.feedback)[:200],
+        "leaves": leaves,
+    }
+
+
+def _text(what: str, found: object) -> str | None:
+    if found is not None and not isinstance(found, str):
+        raise TypeError(f"{what} is {found!r:.60}, not a text")
+    return found
+
+
+def _texts(found: Iterable[object] | None) -> list[str] | None:
+    return None if found is None else [str(text) for text in found]
+
+
+def _sentence(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def _confine(scratch: str) -> list[Any]:
+    """Close the process in, and return whether it is isolated, with a sentence about how."""
+    from grpo_gym.checks.confine import confine
+
+    confinement = confine(Path(scratch))
+    return [confinement.isolated, str(confinement)]
+
+
+def _next(pipe: Connection) -> bytes | None:
+    try:
+        return pipe.recv_bytes()
+    except (EOFError, OSError):
+        return None
+
+
+def _send(pipe: Connection, reply: Record) -> None:
+    fallback: Callable[[object], str] = repr
+    try:
+        text = json.dumps(reply, default=fallback, skipkeys=True)
+    except (ValueError, RecursionError):  # something that contains itself
+        text = json.dumps({"error": "the result cannot be written as JSON"})
+    pipe.send_bytes(text.encode())
