@@ -105,7 +105,7 @@ class TrainConfig:
 
     model: str = EMBEDDED
     """"embedded", a folder, or a Hugging Face name that is already downloaded."""
-    env: str = "grpo/Math-v0"
+    env: str = "grpo/Arithmetic-v0"
     """Any registered Gymnasium id whose observations and actions are texts."""
     tier: tuple[int, ...] = ()
     """One tier, or the lowest and highest; empty for the environment's own default."""
@@ -154,7 +154,7 @@ class TrainConfig:
 class SFTConfig:
     """A supervised run."""
 
-    env: str = "grpo/Math-v0"
+    env: str = "grpo/Arithmetic-v0"
     """Environment id whose worked solutions are imitated."""
     tier: tuple[int, ...] = ()
     """One tier, or the lowest and highest; empty for the environment's default."""

@@ -57,58 +57,19 @@ TASKS = {
     "logic.guess_number": "grpo_envs.logic.guess_number:guess_number",
 }
 
+ARITHMETIC = ["math.chain", "math.linear", "math.fractions", "math.remainder", "math.gcd"]
+"""What the shipped policy was taught: the tasks of grpo/Arithmetic-v0, where `grpo-gym train` begins."""
+
+
+def _family(name: str) -> list[str]:
+    return [task for task in TASKS if task.startswith(f"{name}.")]
+
+
 FAMILIES = {
-    "math": [
-        "math.chain",
-        "math.linear",
-        "math.fractions",
-        "math.remainder",
-        "math.gcd",
-        "math.percent",
-        "math.rates",
-        "math.powers",
-        "math.logs",
-        "math.expand",
-        "math.factor",
-        "math.quadratic",
-        "math.roots",
-        "math.inequality",
-        "math.system",
-        "math.sequence",
-        "math.divisors",
-        "math.modular",
-        "math.diophantine",
-        "math.counting",
-        "math.probability",
-        "math.derivative",
-        "math.integral",
-        "math.antiderivative",
-        "math.limit",
-        "math.trigonometry",
-        "math.complex",
-        "math.determinant",
-        "math.inverse",
-        "math.matrix_product",
-        "math.eigenvalues",
-        "math.triangle",
-        "math.circle",
-        "math.coordinates",
-        "math.lattice_point",
-        "math.proof",
-    ],
-    "math_tool": ["math_tool.chain", "math_tool.linear", "math_tool.fractions", "math_tool.remainder", "math_tool.gcd"],
-    "physics": [
-        "physics.motion",
-        "physics.forces",
-        "physics.energy",
-        "physics.circuits",
-        "physics.heat",
-        "physics.quantum_box",
-        "physics.oscillator",
-        "physics.hydrogen",
-        "physics.spin",
-        "physics.commutator",
-    ],
+    "arithmetic": ARITHMETIC,
+    "math": _family("math"),
+    "math_tool": _family("math_tool"),
+    "physics": _family("physics"),
 }
 
 DATASETS = {

@@ -35,7 +35,7 @@ class Options:
     n: Count = 2048
     """How many distinct problems at most."""
     env: str = ""
-    """Environment id; empty: the run's own, for a policy grpo/Math-v0."""
+    """Environment id; empty: the run's own, for a policy grpo/Arithmetic-v0."""
     env_args: EnvArgs = ()
     """Further keyword arguments of `gym.make`, e.g. dataset=gsm8k; added to the run's own for its environment."""
     tier: tuple[int, ...] = ()

@@ -14,7 +14,6 @@ from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
 from grpo_gym.verdict import Reason, Verdict
 from grpo_rewards.math.extract import Extraction, final_answer
-from grpo_rewards.math.rational import TooBigError
 from grpo_rewards.text import outside_thoughts
 
 _ANSWER_TAG = re.compile(r"</?answer>")
@@ -56,10 +55,7 @@ class ExactReward(Reward):
         accepted = {self._folded(text) for text in _texts(problem.reference)} - {""}
         if not accepted:
             return Verdict.abstain(f"the reference {problem.reference!r:.80} is neither a text nor a list of texts")
-        try:
-            found, labelled = _answer(response)
-        except TooBigError as error:
-            return Verdict(0.0, Reason.TOO_BIG, feedback=f"the answer has {error}")
+        found, labelled = _answer(response)
         if found.hedged:
             return Verdict(0.0, Reason.HEDGED, feedback="several different answers were offered")
         if found.text is None:
@@ -109,17 +105,14 @@ def _texts(reference: object) -> list[str]:
 
 
 def _answer(response: str) -> tuple[Extraction, bool]:
-    """Return the final answer, and whether it was marked as one. Raises TooBigError."""
+    """Return the final answer, and whether it was marked as one."""
     visible = outside_thoughts(response)
     tags = list(_ANSWER_TAG.finditer(visible))
     tagged = [tag[0] for tag in tags] == ["<answer>", "</answer>"]
     if tagged:
         visible = visible[tags[0].end() : tags[1].start()]
     found = final_answer(visible)
-    if found.text is not None:
-        return found, True
-    line = visible.strip()
-    return Extraction(line if line and "\n" not in line else None), tagged
+    return found, found.marked or tagged
 
 
 def _unwrapped(text: str) -> str:

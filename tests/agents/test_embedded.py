@@ -55,7 +55,7 @@ def test_what_tasks_repeat_costs_few_tokens(text: str, tokens: int) -> None:
 
 
 def test_the_start_is_weak_and_short_on_purpose(policy: Policy) -> None:
-    choice = EnvChoice("grpo/Math-v0")
+    choice = EnvChoice("grpo/Arithmetic-v0")
     seeds = distinct_seeds(choice, "val", 1, 256)
 
     score = evaluate(policy, choice, "val", seeds, Sampling())

@@ -25,7 +25,7 @@ def starts_low(response: str, problem: Any) -> float:
     return float(response[:1] < "a")
 
 
-MATH = EnvChoice("grpo/Math-v0", {"reward": starts_low})
+MATH = EnvChoice("grpo/Arithmetic-v0", {"reward": starts_low})
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class TestFindingTheProblemAgain:
         [
             {"env": LETTERS},
             {"env": LETTERS, "tier": (0, 1), "seed": 3, "env_args": {"instructions": False}},
-            {"env": "grpo/Math-v0", "tier": (0, 5)},
+            {"env": "grpo/Arithmetic-v0", "tier": (0, 5)},
             {"env": GUESS},
             {"env": WORD},
             {"env": WORD, "env_args": {"faults": "some"}},

@@ -47,7 +47,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from grpo_agents.embedded.recipe import Recipe, untrained
 
     folder = tmp_path_factory.mktemp("policy") / "tiny"
-    texts = SFTConfig(env="grpo/Math-v0", tier=(0, 5), steps=4)
+    texts = SFTConfig(env="grpo/Arithmetic-v0", tier=(0, 5), steps=4)
     untrained(Recipe(hidden=32, layers=1, heads=2), texts).save(folder)
     return folder
 

@@ -92,7 +92,7 @@ def test_the_beginning_names_tiers_and_device(capsys: pytest.CaptureFixture[str]
     live(TrainConfig(tier=(1, 3), sampling=Sampling(max_tokens=4)))
     out = capsys.readouterr().out
 
-    assert "grpo/Math-v0, tiers 1 to 3" in out
+    assert "grpo/Arithmetic-v0, tiers 1 to 3" in out
     assert "cpu (no CUDA device found), 2 threads" in out
     assert device_line({"device": "cuda:0", "threads": 2}, "auto") == "cuda:0"
     assert device_line({"device": "cpu", "threads": 1}, "cpu") == "cpu, 1 thread"
@@ -158,7 +158,7 @@ def test_the_shipped_policys_result_says_what_it_does_not_show(capsys: pytest.Ca
     end = {"pass@1": 0.25, "low": 0.2, "high": 0.3, "greedy": 0.5, "length": 10.0, "n": 2048, "greedy_n": 2048}
     summary = {
         "model": "embedded",
-        "env": "grpo/Math-v0",
+        "env": "grpo/Arithmetic-v0",
         "steps": 30,
         "completions": 7680,
         "seconds": 100.4,
@@ -173,7 +173,7 @@ def test_the_shipped_policys_result_says_what_it_does_not_show(capsys: pytest.Ca
     assert "does not teach arithmetic" in HASTY
     assert "25.0 %  [20.0, 30.0]" in out
     assert "50.0 %  [47.8, 52.2]" in out
-    assert "2,048 test problems of grpo/Math-v0" in out
+    assert "2,048 test problems of grpo/Arithmetic-v0" in out
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_shipped_policys_result_says_what_it_does_not_show(capsys: pytest.Ca
         ("embedded", "grpo/Math.Gcd-v0", True),
         ("embedded", "other/Parrot-v0", False),
         ("embedded", "grpo/Mathematics-v0", False),
-        ("/a/model", "grpo/Math-v0", False),
+        ("/a/model", "grpo/Arithmetic-v0", False),
     ],
 )
 def test_that_sentence_is_for_the_shipped_policy_on_its_own_environment(

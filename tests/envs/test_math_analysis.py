@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import sympy  # type: ignore[import-untyped]
+import sympy
 
 from grpo_envs.math.exact import plain
 from grpo_gym import Problem, Task

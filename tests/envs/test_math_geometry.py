@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sympy  # type: ignore[import-untyped]
+import sympy
 
 from grpo_gym import Problem, Task
 from grpo_gym.problem import SPLITS

@@ -15,7 +15,7 @@ A Llama-type causal language model of {parameters:,} parameters with a byte-leve
 to train on any machine, without a download.
 
 ## What it can do, and what it was taught on purpose
-It was taught in two phases on problems of `grpo/Math-v0`, tiers 0 to 2, train split:
+It was taught in two phases on problems of `grpo/Arithmetic-v0`, tiers 0 to 2, train split:
 
 1. **Careful**: worked solutions only. Right on {careful:.1%} of held-out problems of tiers 0-1 (sampled).
 2. **Mixture**: {share:.0%} careful, the rest *hasty*: the answer at once, with a near miss. Right on {mixture:.1%}

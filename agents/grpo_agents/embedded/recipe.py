@@ -35,7 +35,7 @@ from grpo_gym.errors import GrpoGymError
 
 logger = logging.getLogger(__name__)
 
-ENV = "grpo/Math-v0"
+ENV = "grpo/Arithmetic-v0"
 TRAINED_TIERS = (0, 2)
 MADE_FOR = (0, 1)
 HARDER = (2, 2)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import sympy  # type: ignore[import-untyped]  # ships no types
+import sympy
 
 from grpo_rewards.math.guard import UndecidedError
 from grpo_rewards.math.tree import (
