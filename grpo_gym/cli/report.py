@@ -18,6 +18,9 @@ HASTY = (
     "The shipped policy was taught to answer hastily on purpose, and it can also work step by step. What GRPO can gain "
     "here is that it chooses the latter more often; it does not teach arithmetic."
 )
+LEARNED = r"grpo/(Arithmetic|Math\.(Chain|Linear|Fractions|Remainder|Gcd))-"
+"""The environments that the shipped policy was taught on."""
+
 UNCHECKED = "held-out seeds, content not checked: training may have met the same problems"
 SHOWN = 600
 """Characters of a prompt or answer that are shown."""
@@ -37,7 +40,7 @@ def print_result(result: Result) -> None:
     done = f"{summary['steps']} steps, {summary['completions']:,} completions, {summary['seconds']:.0f} s"
     screen.print(plain(done))
     print_example(result.example)
-    if summary["model"] == "embedded" and re.match(r"grpo/Math[.-]", summary["env"].rpartition(":")[2]):
+    if summary["model"] == "embedded" and re.match(LEARNED, summary["env"].rpartition(":")[2]):
         screen.print(plain(HASTY))
     screen.print(plain("run folder: ", "bold").append_text(plain(result.folder)))
 

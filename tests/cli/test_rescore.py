@@ -16,7 +16,7 @@ from grpo_gym.cli.objects import load_reward
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from tests.cli.conftest import Cli, finish, spawn
 
-ENV = "grpo/Math-v0"
+ENV = "grpo/Arithmetic-v0"
 REWARDS = '''
 from grpo_gym import FunctionReward, Reward, Verdict
 from grpo_gym.verdict import Reason

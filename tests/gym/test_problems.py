@@ -174,10 +174,10 @@ def test_anything_else_is_no_tier(tier):
 
 
 def test_a_stream_mixes_its_tasks_and_tiers_evenly():
-    drawn = [ProblemStream("grpo/mix", list(TASKS.values()), (0, 2)).at(seed, 0).problem for seed in range(600)]
+    drawn = [ProblemStream("grpo/mix", list(TASKS.values()), (0, 2)).at(seed, 0).problem for seed in range(2400)]
     names = [problem.task for problem in drawn]
-    assert all(names.count(name) > 600 / len(TASKS) / 2 for name in TASKS)
-    assert all([problem.tier for problem in drawn].count(tier) > 120 for tier in (0, 1, 2))
+    assert all(names.count(name) > 2400 / len(TASKS) / 3 for name in TASKS)
+    assert all([problem.tier for problem in drawn].count(tier) > 480 for tier in (0, 1, 2))
     with pytest.raises(InvalidValueError, match="at least one task"):
         ProblemStream("grpo/none", [])
 

@@ -71,7 +71,7 @@ def test_right_in_any_form(response):
         (r"\boxed{Paris} or \boxed{Rome}", Reason.HEDGED),
         (r"\boxed{Paris or Rome}", Reason.HEDGED),
         (r"\boxed{Paris} \boxed{}", Reason.HEDGED),
-        (r"\boxed{}", Reason.WRONG),
+        (r"\boxed{}", Reason.NO_ANSWER),
         ("<think>Paris</think>", Reason.NO_ANSWER),
         ("<think>Answer: Paris", Reason.NO_ANSWER),
         ("<answer>Paris</answer><answer>Rome</answer>", Reason.WRONG),
@@ -80,7 +80,7 @@ def test_right_in_any_form(response):
         (r"\boxed{Rome} Answer: Paris", Reason.WRONG),
         ("Paris " * 1000, Reason.NO_ANSWER),
         ("Answer: " + "Paris " * 1000, Reason.WRONG),
-        (r"\boxed{" + "1" * 500 + r"} \boxed{" + "2" * 500 + "}", Reason.TOO_BIG),
+        (r"\boxed{" + "1" * 500 + r"} \boxed{" + "2" * 500 + "}", Reason.HEDGED),
     ],
 )
 def test_anything_else_is_not_the_answer(response, reason):

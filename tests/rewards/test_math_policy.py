@@ -19,7 +19,7 @@ def judged(answer: str, reference: str, policy: Policy) -> bool:
     ("option", "answer", "reference"),
     [
         ("missing_units", "10", "10\\text{ cm}"),
-        ("missing_units", "10\\text{ cm}", "10"),
+        ("extra_units", "10\\text{ cm}", "10"),
         ("bare_percent", "25", "25\\%"),
         ("bare_percent", "25\\%", "25"),
         ("bare_values", "5", "x=5"),

@@ -2,12 +2,10 @@ r"""Other right forms of an answer, for a task's `equivalents`: what no verifier
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 
 from grpo_gym.problem import Problem
-
-Forms = Callable[[Problem], list[str]]
 
 
 def boxes(texts: Iterable[str]) -> list[str]:
@@ -26,23 +24,20 @@ def number_forms(problem: Problem) -> list[str]:
     return boxes(texts)
 
 
-def list_forms(variable: str = "") -> Forms:
-    r"""Return a writer of unordered lists: the other way round, as a set, with "and", as equations for the variable."""
-
-    def write(problem: Problem) -> list[str]:
-        parts = str(problem.reference).split(", ")
-        backwards = parts[::-1]
-        texts = [", ".join(backwards), f"\\{{{', '.join(parts)}\\}}", f"\\left\\{{{', '.join(backwards)}\\right\\}}"]
-        if len(parts) > 1:
-            texts.append(f"{', '.join(parts[:-1])} \\text{{ and }} {parts[-1]}")
-        letter = problem.meta.get("variable", variable)
-        if letter:
-            texts.append(", ".join(f"{letter} = {part}" for part in backwards))
-        if "joined" in problem.meta:
-            texts.append(problem.meta["joined"])
-        return boxes(texts)
-
-    return write
+def list_forms(problem: Problem, variable: str = "") -> list[str]:
+    r"""Write an unordered list otherwise: the other way round, as a set, with "and", as equations for the variable."""
+    parts = str(problem.reference).split(", ")
+    backwards = parts[::-1]
+    texts = [", ".join(backwards)]
+    if len(parts) > 1:
+        texts += [f"\\{{{', '.join(parts)}\\}}", f"\\left\\{{{', '.join(backwards)}\\right\\}}"]
+        texts.append(f"{', '.join(parts[:-1])} \\text{{ and }} {parts[-1]}")
+    letter = problem.meta.get("variable", variable)
+    if letter:
+        texts.append(", ".join(f"{letter} = {part}" for part in backwards))
+    if "joined" in problem.meta:
+        texts.append(problem.meta["joined"])
+    return boxes(texts)
 
 
 def tuple_forms(problem: Problem) -> list[str]:

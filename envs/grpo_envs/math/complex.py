@@ -20,7 +20,7 @@ def others(problem: Problem) -> list[str]:
     """Return other right answers, boxed: the imaginary part first, other spellings, lists backwards."""
     text = str(problem.reference)
     if ", " in text:
-        return list_forms()(problem)
+        return list_forms(problem)
     terms = text.replace(" - ", " + -").split(" + ")
     return [*also(problem), box(joined(reversed(terms)))]
 

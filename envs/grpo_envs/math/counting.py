@@ -6,7 +6,7 @@ import math
 
 from grpo_envs.math.answers import number_forms
 from grpo_envs.math.effort import digit_operations
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import in_words
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -17,7 +17,7 @@ GROUPS = (("teachers", "pupils"), ("nurses", "doctors"), ("violinists", "singers
 LETTERS = "ABCDEFGH"
 
 
-@task("math.counting", equivalents=number_forms, effort=digit_operations, **BARE)
+@task("math.counting", equivalents=number_forms, effort=digit_operations, **MATHS)
 def counting(rng: Rng, tier: int) -> Problem:
     """Count: choices, committees, words, shares and paths, inclusion-exclusion, bounded shares and derangements."""
     if tier == 3:

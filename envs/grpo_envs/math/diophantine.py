@@ -7,7 +7,7 @@ import math
 from grpo_envs.math.answers import number_forms, tuple_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.modular import inverse
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import ordered, signed_sum
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -19,7 +19,7 @@ def other_forms(problem: Problem) -> list[str]:
     return (tuple_forms if str(problem.reference).startswith("(") else number_forms)(problem)
 
 
-@task("math.diophantine", equivalents=other_forms, effort=digit_operations, **BARE)
+@task("math.diophantine", equivalents=other_forms, effort=digit_operations, **MATHS)
 def diophantine(rng: Rng, tier: int) -> Problem:
     """Solve in whole numbers: two coins (0 and 1), the smallest solution, their number, with minus, three unknowns."""
     return (_small, _coins, _smallest, _number, _difference, _three)[tier](rng)

@@ -6,7 +6,7 @@ from functools import cache
 
 from grpo_envs.math.answers import number_forms
 from grpo_envs.math.effort import digit_operations
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import power
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -21,7 +21,7 @@ Factors = dict[int, int]
 """Prime -> exponent, in increasing order of the primes."""
 
 
-@task("math.divisors", equivalents=number_forms, effort=digit_operations, **BARE)
+@task("math.divisors", equivalents=number_forms, effort=digit_operations, **MATHS)
 def divisors(rng: Rng, tier: int) -> Problem:
     """Largest prime factor, number of divisors, their sum, phi; divisors of products (4), of one kind only (5)."""
     if tier == 0:

@@ -15,7 +15,7 @@ from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 
-@task("math.eigenvalues", **{**EXACT, "equivalents": list_forms()})
+@task("math.eigenvalues", **{**EXACT, "equivalents": list_forms})
 def eigenvalues(rng: Rng, tier: int) -> Problem:
     """Find all eigenvalues: of two rows whole (0), real (1), complex (2), of three rows (3 to 5)."""
     if tier <= 2:

@@ -11,14 +11,14 @@ import math
 from grpo_envs.math.answers import tuple_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import Polynomial, horner, multiply, nonzero, product
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, ordered, polynomial, square_part
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 
-@task("math.factor", equivalents=tuple_forms, effort=digit_operations, **BARE)
+@task("math.factor", equivalents=tuple_forms, effort=digit_operations, **MATHS)
 def factor(rng: Rng, tier: int) -> Problem:
     """Factor quadratics (tiers 0 to 2), a cubic with one whole root (3), quartics into two quadratics (4 and 5)."""
     return (_monic, _with_content, _quadratic, _cubic, _quartic, _general)[tier](rng)

@@ -8,7 +8,7 @@ from grpo_envs.math.answers import list_forms, number_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import nonzero
 from grpo_envs.math.quadratic import solve
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, listed, polynomial, power, signed_sum
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -20,10 +20,10 @@ HIGHEST = {2: 8, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3, 8: 3, 9: 3, 10: 5, 11: 2, 12: 2}
 
 def other_forms(problem: Problem) -> list[str]:
     """Write the answer otherwise, a list or a number."""
-    return (list_forms("x") if "," in str(problem.reference) else number_forms)(problem)
+    return list_forms(problem, "x") if "," in str(problem.reference) else number_forms(problem)
 
 
-@task("math.logs", equivalents=other_forms, effort=digit_operations, **BARE)
+@task("math.logs", equivalents=other_forms, effort=digit_operations, **MATHS)
 def logs(rng: Rng, tier: int) -> Problem:
     """Logarithms: whole values, fractional values, the laws, equations (3 and 4), quadratics in a logarithm (5)."""
     return (_values, _fractional_values, _laws, _equation, _two_logarithms, _quadratic)[tier](rng)

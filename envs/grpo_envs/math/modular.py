@@ -6,7 +6,7 @@ import math
 
 from grpo_envs.math.answers import number_forms
 from grpo_envs.math.effort import digit_operations
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, in_words, power
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -15,7 +15,7 @@ from grpo_gym.task import task
 PRIMES = (23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 
 
-@task("math.modular", equivalents=number_forms, effort=digit_operations, **BARE)
+@task("math.modular", equivalents=number_forms, effort=digit_operations, **MATHS)
 def modular(rng: Rng, tier: int) -> Problem:
     """Calculate modulo m: products, inverses, congruences, powers, three congruences, towers of powers."""
     return (_product, _inverse, _congruence, _power, _chinese, _tower)[tier](rng)

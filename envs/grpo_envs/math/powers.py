@@ -9,7 +9,7 @@ from fractions import Fraction
 from grpo_envs.math.answers import number_forms, tuple_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import nonzero
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, ordered, polynomial, power
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -24,7 +24,7 @@ def other_forms(problem: Problem) -> list[str]:
     return (tuple_forms if str(problem.reference).startswith("(") else number_forms)(problem)
 
 
-@task("math.powers", equivalents=other_forms, effort=digit_operations, **BARE)
+@task("math.powers", equivalents=other_forms, effort=digit_operations, **MATHS)
 def powers(rng: Rng, tier: int) -> Problem:
     """Work with exponents: one base (tiers 0 and 1), fractional (2), several bases (3), monomials, equations."""
     return (_product, _nested, _fractional, _one_base, _monomials, _equation)[tier](rng)

@@ -6,7 +6,7 @@ import math
 
 from grpo_envs.math.answers import number_forms
 from grpo_envs.math.effort import digit_operations
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import in_words
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -15,7 +15,7 @@ from grpo_gym.task import task
 COLOURS = ("red", "blue", "green", "white", "black", "yellow")
 
 
-@task("math.probability", equivalents=number_forms, effort=digit_operations, **BARE)
+@task("math.probability", equivalents=number_forms, effort=digit_operations, **MATHS)
 def probability(rng: Rng, tier: int) -> Problem:
     """Probabilities: one draw, two dice, two draws, repeated trials, a cause given its effect, expectations."""
     if tier == 5:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpo_envs.math.answers import list_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import nonzero
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, listed, plus_minus, polynomial, signed_sum, square_part, surd
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -14,7 +14,7 @@ from grpo_gym.task import task
 LETTERS = ("x", "y", "t")
 
 
-@task("math.quadratic", equivalents=list_forms(), effort=digit_operations, **BARE)
+@task("math.quadratic", equivalents=list_forms, effort=digit_operations, **MATHS)
 def quadratic(rng: Rng, tier: int) -> Problem:
     """Solve a quadratic equation: whole roots, with terms on both sides, fractions, surds (3, 4), complex roots (5)."""
     a, b, c = _coefficients(rng, tier)

@@ -12,7 +12,7 @@ from grpo_envs.math.answers import list_forms, tuple_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import Polynomial, horner, nonzero, product
 from grpo_envs.math.quadratic import solve
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import listed, ordered, polynomial
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -24,10 +24,10 @@ TUPLE = "Give all solutions in increasing order as a tuple, each as often as its
 
 def other_forms(problem: Problem) -> list[str]:
     """Write the roots otherwise: an ordered tuple where multiplicities count, else an unordered list."""
-    return (tuple_forms if str(problem.reference).startswith("(") else list_forms("x"))(problem)
+    return tuple_forms(problem) if str(problem.reference).startswith("(") else list_forms(problem, "x")
 
 
-@task("math.roots", equivalents=other_forms, effort=digit_operations, **BARE)
+@task("math.roots", equivalents=other_forms, effort=digit_operations, **MATHS)
 def roots(rng: Rng, tier: int) -> Problem:
     """Find all roots: of a product, a cubic without constant term, cubics, and with multiplicities (4 and 5)."""
     if tier == 0:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from grpo_envs.math.answers import number_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import nonzero
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.system import cramer
 from grpo_envs.math.writing import bracketed, listed, power, signed_sum
 from grpo_gym.problem import Problem
@@ -19,7 +19,7 @@ from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 
-@task("math.sequence", equivalents=number_forms, effort=digit_operations, **BARE)
+@task("math.sequence", equivalents=number_forms, effort=digit_operations, **MATHS)
 def sequence(rng: Rng, tier: int) -> Problem:
     """Terms and sums: arithmetic, from two terms, geometric sums, quadratic, recurrences (4), closed forms (5)."""
     return (_arithmetic, _two_terms, _quadratic, _geometric, _recurrence, _closed_form)[tier](rng)

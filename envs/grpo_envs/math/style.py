@@ -23,19 +23,16 @@ def worked(prompt: str, lines: Iterable[str], answer: int | Fraction | str, **me
     return Problem(prompt, reference, solution="\n".join([*lines, f"\\boxed{{{reference}}}"]), meta=meta)
 
 
+PLAIN = Policy(plain_numbers=True, extra_units=False, bare_percent=False)
+"""Numbers that are worked out (else the question is an answer to itself), without a unit or sign that nobody asked for."""
+
 MATHS: dict[str, Any] = {
-    "reward": MathReward(Policy(plain_numbers=True)),  # else the question is an answer to itself
+    "reward": MathReward(PLAIN),
     "answer_format": ANSWER_FORMAT,
     "answer": boxed,
     "default_tiers": (0, 1),
 }
 """The Task fields that all maths tasks share."""
-
-BARE: dict[str, Any] = {
-    **MATHS,
-    "reward": MathReward(Policy(plain_numbers=True, missing_units=False, bare_percent=False)),
-}
-"""The fields of tasks whose answers are bare: a unit, or a percent sign that changes no value, is not right."""
 
 
 class Working:

@@ -9,7 +9,7 @@ from grpo_envs.math.answers import tuple_forms
 from grpo_envs.math.effort import digit_operations
 from grpo_envs.math.polynomials import nonzero
 from grpo_envs.math.quadratic import solve
-from grpo_envs.math.style import BARE, Working, worked
+from grpo_envs.math.style import MATHS, Working, worked
 from grpo_envs.math.writing import bracketed, ordered, signed_sum
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -19,7 +19,7 @@ Row = list[int]
 """Coefficients of the unknowns in order, then the right side."""
 
 
-@task("math.system", equivalents=tuple_forms, effort=digit_operations, **BARE)
+@task("math.system", equivalents=tuple_forms, effort=digit_operations, **MATHS)
 def system(rng: Rng, tier: int) -> Problem:
     """Solve a system: two equations (tiers 0 to 2, fractions at 2), three (3 and 4), a line and a circle (5)."""
     if tier == 5:

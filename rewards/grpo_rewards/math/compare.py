@@ -180,7 +180,9 @@ class Comparison:
             return self._values(value, right)
         if _PERCENT in (getattr(unit, "dimensions", None), getattr(wanted, "dimensions", None)):
             return self._percent(value, unit, right, wanted)
-        if (unit is not None or wanted is not None) and not self.policy.missing_units:
+        if unit is None and wanted is not None and not self.policy.missing_units:
+            return False
+        if unit is not None and wanted is None and not self.policy.extra_units:
             return False
         return self._values(value, right)
 

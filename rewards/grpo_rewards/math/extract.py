@@ -180,8 +180,8 @@ def _statement(behind: str) -> str:
     if not behind.strip():
         return ""
     behind = behind.lstrip()
-    while (filler := _FILLER.match(behind)) is not None and filler.end():
-        behind = behind[filler.end() :]
+    while (filler := _FILLER.match(behind)) is not None and filler.end() and behind[filler.end() :].strip(" .*"):
+        behind = behind[filler.end() :]  # "then 5" says 5, but "then" alone may be the answer
     span = _MATHS_SPAN.match(behind)
     start = span.end() if span is not None else 0
     end = _SENTENCE_END.search(behind, start)

@@ -14,8 +14,8 @@ class Policy:
     r"""Options of the comparison.
 
     Attributes:
-        missing_units: `10` is right for `10 cm`, and `10 cm` for `10`. A contradicting unit never is. With False, units
-            are required and must be absent where the reference has none.
+        missing_units: `10` is right for `10 cm`. A contradicting unit never is.
+        extra_units: `10 cm` is right for `10`. Off for tasks that ask for a bare number.
         bare_percent: `25` is right for `25\%`, and the other way round. As values, `25\%` is 1/4 under every policy.
         bare_values: `5` is right for `x = 5`, and `x = 5` for `5`. Another name (`y = 5`) never is.
         regions: `x < 3` is right for `(-\infty, 3)`, and the other way round.
@@ -30,6 +30,7 @@ class Policy:
     """
 
     missing_units: bool = True
+    extra_units: bool = True
     bare_percent: bool = True
     bare_values: bool = True
     regions: bool = True
@@ -48,6 +49,7 @@ DEFAULT = Policy()
 
 STRICT = Policy(
     missing_units=False,
+    extra_units=False,
     bare_percent=False,
     bare_values=False,
     regions=False,
