@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from grpo_gym.checks.forms import FORMS
 from grpo_gym.checks.target import Target
 from grpo_gym.checks.watch import Watch, changes, global_state
+from grpo_gym.errors import GrpoGymError
 from grpo_gym.problem import Problem, Split
 from grpo_gym.scoring import FAULTS, is_finite
 from grpo_gym.verdict import Reason, Verdict
@@ -53,33 +54,39 @@ Item = tuple[Key | Record, "str | Right"]
 """A problem, by its key or as JSON, and what is answered."""
 
 
-def serve(handle: int, cpu_limit: float) -> None:
+def serve(handle: int) -> None:
     """Open the subject that comes first over the pipe, then answer requests until the pipe is closed."""
     os.set_inheritable(handle, False)
     pipe = Connection(handle)
     sys.dont_write_bytecode = True
     subject, scratch = pickle.loads(pipe.recv_bytes())
     try:
-        bench = Bench(subject.open(), cpu_limit)
-        isolation = _confine(scratch) if bench.target.facts.foreign else None
+        target = subject.open()
+        isolation = _confine(scratch) if target.facts.foreign else None
+        bench = Bench(target)  # what it compares with later is the confined process, so it comes after
     except FAULTS as error:
-        _send(pipe, {"error": f"{error}", "kind": type(error).__name__})
+        _send(pipe, {"error": str(error) if isinstance(error, GrpoGymError) else _sentence(error)})
         return
     _send(pipe, {"facts": bench.target.facts.to_json(), "isolation": isolation})
     while (message := _next(pipe)) is not None:
-        name, arguments = pickle.loads(message)
+        name, arguments, bench.cpu_limit = pickle.loads(message)
         for reply in getattr(bench, name)(*arguments):
             _send(pipe, reply)
 
 
 class Bench:
-    """Answers requests about one target. Each method yields one JSON object per item asked for."""
+    """Answers requests about one target. Each method yields one JSON object per item asked for.
 
-    def __init__(self, target: Target, cpu_limit: float) -> None:
+    Attributes:
+        cpu_limit: CPU seconds that one item of the present request may take.
+    """
+
+    def __init__(self, target: Target) -> None:
         self.target = target
-        self.cpu_limit = cpu_limit
+        self.cpu_limit = 0.0
         self.watch = Watch()
         self._made: dict[Key, Problem] = {}
+        self._seen = global_state(), len(sys.modules)
 
     def make(self, keys: list[Key]) -> Iterator[Record]:
         """Make problems, with a right answer and the final answer of each."""
@@ -113,10 +120,16 @@ class Bench:
                 yield {"error": _sentence(error)}
 
     def write(self, items: list[tuple[Key, object]]) -> Iterator[Record]:
-        """Write references as final answers to problems; None where that cannot be done."""
+        """Write references as final answers to problems; None where that cannot be done.
+
+        A task that writes the right answer whatever the reference says has written nothing wrong.
+        """
         for key, reference in items:
             try:
-                text = self.target.final_answer(self._problem(key), reference)
+                problem = self._problem(key)
+                text = self.target.final_answer(problem, reference)
+                if reference != problem.reference and text == self.target.final_answer(problem, problem.reference):
+                    text = None
             except FAULTS:
                 text = None
             yield {"text": text if isinstance(text, str) else None}
@@ -154,23 +167,30 @@ class Bench:
     def state(self, keys: list[Key], items: list[Item]) -> Iterator[Record]:
         """Make problems and score texts, twice, and tell what of the process's global state has changed by it.
 
-        The first pass shows what is changed once and for all, the second what only looked like an import's doing.
+        What has changed since the process opened the subject is told, too: it was asked for scores only. The first pass
+        shows what is changed once and for all, the second what only looked like an import's doing.
         """
-        found: Record = {"by generation": [], "by scoring": []}
+        found: Record = {"by generation": [], "by scoring": self._changes(first=True)}
         for first in (True, False):
-            for how, work in (("by generation", self._make_all), ("by scoring", self._judge_all)):
-                before, modules = global_state(), len(sys.modules)
-                work(keys, items)
-                found[how] += changes(before, global_state(), first, imported=len(sys.modules) != modules)
+            self._make_all(keys)
+            found["by generation"] += self._changes(first)
+            self._judge_all(items)
+            found["by scoring"] += self._changes(first)
         yield {how: list(dict.fromkeys(names)) for how, names in found.items()}
 
-    def _make_all(self, keys: list[Key], _: list[Item]) -> None:
+    def _changes(self, first: bool) -> list[str]:
+        """Return what of the global state has changed since the last look."""
+        (before, modules), self._seen = self._seen, (global_state(), len(sys.modules))
+        after, modules_now = self._seen
+        return changes(before, after, first, imported=modules_now != modules)
+
+    def _make_all(self, keys: list[Key]) -> None:
         for key in keys:
             self._made.pop(key, None)
             with suppress(*FAULTS), self._limited():
                 self.target.right_answer(self._problem(key))
 
-    def _judge_all(self, _: list[Key], items: list[Item]) -> None:
+    def _judge_all(self, items: list[Item]) -> None:
         for item in items:
             with self._limited():
                 self._judged(item)
@@ -237,7 +257,7 @@ def _record(verdict: object) -> Record:
     if verdict.reason is Reason.SCORER_ERROR:
         return {"error": verdict.feedback or "scorer_error"}
     components = {str(name): value if is_finite(value) else repr(value) for name, value in verdict.components.items()}
-    leaves = verdict.details.get("leaves") if isinstance(verdict.details, dict) else None
+    leaves = verdict.details.get("leaves") if verdict.details.get("sum") is True else None
     return {
         "error": "",
         "value": verdict.value if verdict.value is None or is_finite(verdict.value) else repr(verdict.value),

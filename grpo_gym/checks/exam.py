@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from grpo_gym.checks.child import Item, Key, Record, Right
 from grpo_gym.checks.forms import FORMS
 from grpo_gym.checks.laboratory import NOT_TRIED, Laboratory, Scored
+from grpo_gym.checks.specimen import Hostile, Others, Specimen, specimens
 from grpo_gym.checks.subjects import Subject
 from grpo_gym.checks.target import Facts
-from grpo_gym.checks.texts import COMPUTATIONS, LONG_JUNK, SHORT_JUNK, WRAPS, code_probes, nonsense
+from grpo_gym.checks.texts import COMPUTATIONS, LONG_JUNK, SHORT_JUNK, WRAPS, code_probes
 
 T = TypeVar("T")
 
@@ -30,88 +31,31 @@ OTHER_HASH_SEED = 2
 BUDGET = 30.0
 """Seconds of scoring that one set of texts may take; a slow reward is tried on an even choice of them."""
 
-SHORT = 3
-"""Characters of an answer that may stand in a prompt by chance."""
+DRAWS = 200
+"""Problems of one seed that are compared, and that each tier must make without raising."""
 
-_LONG_NUMBER = re.compile(r"(?<![\d.])-?\d{4,}", re.ASCII)
+ROUND = 20
+PATIENCE = 3.0
+"""Seconds that making such a set of problems may take; what is left out is said."""
 
+TIER_SEED = 7
 HELD_OUT = 4
 """How many times the sample the held-out problems are: a mean over them is what a strategy is judged by."""
 
 
 @dataclass(frozen=True)
-class Specimen:
-    """One problem of the sample.
+class Elsewhere:
+    """Another process.
 
     Attributes:
-        key: Where it is found.
-        problem: The problem as JSON.
-        right: An answer that should earn the maximum; None when none is known.
-        final: The reference as a final answer in the asked format; None when that cannot be written.
-        text: What a reset shows.
-        info: A reset's info.
-        cpu: CPU seconds that making it took.
-        touched: Files and addresses that making it touched.
+        lab: The process.
+        fresh: What it made of the right answers, before it had made a problem.
+        state: What making and scoring have changed of its global state.
     """
 
-    key: Key
-    problem: Record
-    right: str | None
-    final: str | None
-    text: str
-    info: dict[str, Any]
-    cpu: float
-    touched: list[str]
-
-    @property
-    def reference(self) -> Any:
-        """What decides whether an answer is right."""
-        return self.problem["reference"]
-
-    @property
-    def answers(self) -> list[str]:
-        """The worked solution and the final answer, once each."""
-        return [text for text in dict.fromkeys((self.right, self.final)) if text is not None]
-
-    @property
-    def told(self) -> bool:
-        """Whether the first message holds the answer, where that can be decided: as asked for, or as a long number."""
-        reference = str(self.reference)
-        formatted = self.final is not None and self.final.strip() != reference.strip()
-        if self.final is not None and formatted and len(self.final) > SHORT and self.final in self.text:
-            return True
-        return _LONG_NUMBER.fullmatch(reference) is not None and reference in _LONG_NUMBER.findall(self.text)
-
-    def emptied(self, text: str) -> str:
-        """Return a text of the same shape that says nothing."""
-        right = str(self.reference)
-        return nonsense(text, right, (self.final or "").replace(right, ""))
-
-
-@dataclass(frozen=True)
-class Others:
-    """What a subject says of a problem beside the reference: "equivalents", "solutions", "probes"."""
-
-    record: Record
-
-    def told(self, kind: str) -> list[Any] | None:
-        """Return what it says, None for nothing."""
-        told: list[Any] | None = self.record.get(kind, {}).get("told")
-        return told
-
-    def error(self, kind: str) -> str:
-        """Return how it failed to, "" when it did not."""
-        return str(self.record.get("fate") or self.record[kind]["error"])
-
-
-@dataclass(frozen=True)
-class Hostile:
-    """A text that deserves nothing, and what came of it."""
-
-    name: str
-    specimen: Specimen
-    text: str
-    scored: Scored
+    lab: Laboratory
+    fresh: list[Scored]
+    state: Record
 
 
 class Exam:
@@ -164,15 +108,41 @@ class Exam:
         return (reward - self.nothing) / ((self.top - self.nothing) or 1.0)
 
     @cached_property
-    def elsewhere(self) -> tuple[Laboratory, Record]:
-        """A process under another hash seed, and what of its global state making and scoring have changed there.
+    def elsewhere(self) -> Elsewhere:
+        """A process under another hash seed, and what came of scoring and making there.
 
-        The state is looked at before anything else happens in that process: a change that is made once and for all at
-        the first call, as of the working directory, cannot be seen later.
+        First come right answers to problems that it did not make. Its global state is compared with what it was before
+        anything happened: a change that is made once and for all at the first call cannot be seen later.
         """
         items = self.mixed(4) + [(row.specimen.key, row.text) for row in self.junk[:60] if not row.scored.fate]
         lab = self._labs.enter_context(Laboratory(self.subject, OTHER_HASH_SEED))
-        return lab, lab.once("state", self.keys[:16], items)
+        fresh = lab.score([(s.problem, text) for s, text, _ in self.paid])
+        return Elsewhere(lab, fresh, lab.once("state", self.keys[:16], items))
+
+    @cached_property
+    def by_tier(self) -> dict[int, list[Record]]:
+        """Up to DRAWS problems of each tier, made in rounds until the time is up."""
+        made: dict[int, list[Record]] = {tier: [] for tier in self.facts.tiers}
+        end = time.monotonic() + PATIENCE
+        for start in range(0, DRAWS, ROUND):
+            for tier, rows in made.items():
+                rows += self.lab.ask("content", [Key(tier, "train", TIER_SEED, k) for k in range(start, start + ROUND)])
+            if time.monotonic() > end:
+                break
+        return made
+
+    @cached_property
+    def contents(self) -> dict[int, list[str]]:
+        """The contents of up to DRAWS problems of two neighbouring seeds."""
+        found: dict[int, list[str]] = {SEED: [], SEED + 1: []}
+        end = time.monotonic() + PATIENCE
+        for start in range(0, DRAWS, ROUND):
+            for seed, contents in found.items():
+                keys = [Key(None, "train", seed, k) for k in range(start, start + ROUND)]
+                contents += [r["content"] for r in self.lab.ask("content", keys) if "content" in r]
+            if time.monotonic() > end:
+                break
+        return found
 
     @cached_property
     def keys(self) -> list[Key]:
@@ -187,13 +157,13 @@ class Exam:
     @cached_property
     def sample(self) -> list[Specimen]:
         """The problems that could be made."""
-        return _specimens(self.keys, self.made)
+        return specimens(self.keys, self.made)
 
     @cached_property
     def held_out(self) -> list[Specimen]:
         """Other problems: a strategy that was chosen on the sample is measured on these."""
         keys = [Key(None, "train", SEED, self.n + index) for index in range(HELD_OUT * self.n)]
-        return _specimens(keys, self.lab.ask("make", keys))
+        return specimens(keys, self.lab.ask("make", keys))
 
     @cached_property
     def answered(self) -> list[tuple[Specimen, str | Right, Scored]]:
@@ -239,7 +209,9 @@ class Exam:
     def others(self) -> list[tuple[Specimen, Others]]:
         """Other right answers and own probes, by the subject's word, of a few problems."""
         few = self.sample[:16]
-        return [(s, Others(record)) for s, record in zip(few, self.lab.ask("others", [s.key for s in few]), strict=True)]
+        return [
+            (s, Others(record)) for s, record in zip(few, self.lab.ask("others", [s.key for s in few]), strict=True)
+        ]
 
     @property
     def hostile(self) -> list[Hostile]:
@@ -316,15 +288,6 @@ class Exam:
         scores = self.score([(s, t) for _, s, t in unique])
         rows_scored = zip(unique, scores, strict=True)
         return [Hostile(n, s, t, scored) for (n, s, t), scored in rows_scored if scored.fate != NOT_TRIED]
-
-
-def _specimens(keys: Sequence[Key], made: Sequence[Record]) -> list[Specimen]:
-    fields = ("problem", "right", "final", "text", "info", "cpu", "touched")
-    return [
-        Specimen(key, *(record[name] for name in fields))
-        for key, record in zip(keys, made, strict=True)
-        if "problem" in record and not record.get("error")
-    ]
 
 
 def _folded(text: str) -> str:

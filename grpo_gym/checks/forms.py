@@ -28,12 +28,15 @@ def _one_line(answer: str) -> bool:
 
 
 def _boxable(answer: str) -> bool:
-    return _one_line(answer) and "boxed" not in answer and "<" not in answer and not _LABEL.search(answer)
+    return _bare(answer) and "boxed" not in answer
 
 
 def _bare(answer: str) -> bool:
-    return _one_line(answer) and not _LABEL.search(answer) and "<" not in answer
+    return _one_line(answer) and not _LABEL.search(answer) and not _STRUCTURE.search(answer)
 
+
+_STRUCTURE = re.compile(r"[{\"<`]")
+"""Signs of JSON, markup or code, which nobody puts into a box or a sentence."""
 
 _LABEL = re.compile(r"answer\b|####", re.IGNORECASE)
 _LONG = re.compile(r"(?<![\d.,])\d{4,15}(?![\d.,]*\d)")

@@ -34,6 +34,9 @@ CPU_LIMIT = 2.0
 WALL_LIMIT = 15.0
 """Seconds that one answer may take on the clock: catches what sleeps; a busy machine must not trip it."""
 
+FIRST_CPU_LIMIT, FIRST_WALL_LIMIT = 10.0, 60.0
+"""What the first call of a kind may take in a process: it may import a large library."""
+
 MAX_DEATHS = 3
 """Children that one request may cost before the rest of it is not tried."""
 
@@ -58,7 +61,7 @@ class Scored:
         seconds: Seconds on the clock.
         executed: Whether text of the answer ran as code.
         touched: Files and addresses that it touched.
-        leaves: Parts of a composed reward.
+        leaves: Parts of a reward that says it is their weighted sum: name -> weight and value.
     """
 
     value: float | str | None = None
@@ -103,11 +106,17 @@ class Laboratory:
         self.cpu_limit = CPU_LIMIT
         self.wall_limit = WALL_LIMIT
         self.isolation: tuple[bool, str] | None = None
+        self._first: dict[str, Any] = {}
+        self._warm: set[str] = set()
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
 
     def __enter__(self) -> Laboratory:
-        self.facts = self._start()
+        try:
+            self.facts = self._start()
+        except BaseException:
+            self.__exit__()
+            raise
         if self.facts.cost == "slow":
             self.cpu_limit = max(self.cpu_limit, self.facts.time_limit)
             self.wall_limit = max(self.wall_limit, self.facts.time_limit + 5)
@@ -123,8 +132,7 @@ class Laboratory:
         for _ in range(MAX_DEATHS):
             if len(replies) == len(items):
                 return replies
-            if self._pipe is None:
-                self._start()
+            self._warm_up(request, self._first.setdefault(request, items[0]), more)
             replies += self._some(request, list(items[len(replies) :]), more)
         return replies + [{"fate": NOT_TRIED}] * (len(items) - len(replies))
 
@@ -136,33 +144,45 @@ class Laboratory:
         """Return the one reply to a request that is not about items."""
         if self._pipe is None:
             self._start()
-        return self._receive(self._send(request, arguments))
+        return self._receive(self._send(request, arguments, FIRST_CPU_LIMIT), FIRST_WALL_LIMIT)
+
+    def _warm_up(self, request: str, item: Any, more: tuple[Any, ...]) -> None:
+        """Have the first item of this kind done once in every process, so that no other has to wait for imports."""
+        if self._pipe is None:
+            self._start()
+        if request in self._warm:
+            return
+        self._warm.add(request)
+        self._receive(self._send(request, ([item], *more), FIRST_CPU_LIMIT), FIRST_WALL_LIMIT)
+        if self._pipe is None:  # the item ends processes: it will be told so when it is asked for
+            self._start()
+            self._warm.add(request)
 
     def _some(self, request: str, items: list[Any], more: tuple[Any, ...]) -> list[Record]:
         """Return replies until all items have one or the child ends; its end is the last reply then."""
         replies: list[Record] = []
-        alive = self._send(request, (items, *more))
+        alive = self._send(request, (items, *more), self.cpu_limit)
         for _ in items:
-            reply = self._receive(alive)
+            reply = self._receive(alive, self.wall_limit)
             replies.append(reply)
             if self._pipe is None:
                 break
         return replies
 
-    def _send(self, request: str, arguments: tuple[Any, ...]) -> bool:
+    def _send(self, request: str, arguments: tuple[Any, ...], cpu_limit: float) -> bool:
         assert self._pipe is not None
         try:
-            self._pipe.send_bytes(pickle.dumps((request, arguments)))
+            self._pipe.send_bytes(pickle.dumps((request, arguments, cpu_limit)))
         except OSError:
             return False
         return True
 
-    def _receive(self, alive: bool) -> Record:
+    def _receive(self, alive: bool, wall_limit: float) -> Record:
         """Return the next reply, or how the child ended."""
         assert self._pipe is not None
         late = False
         try:
-            if alive and self._pipe.poll(self.wall_limit):
+            if alive and self._pipe.poll(wall_limit):
                 reply: Record = json.loads(self._pipe.recv_bytes())
                 return reply
             late = alive
@@ -171,12 +191,12 @@ class Laboratory:
         return {"fate": self._end(late)}
 
     def _start(self) -> Facts:
+        self._warm = set()
         ours, theirs = socket.socketpair()
         path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
         path += [] if os.getcwd() in path else [os.getcwd()]
         program = (
-            f"import sys; sys.path[:] = {path!r}; from grpo_gym.checks.child import serve; "
-            f"serve({theirs.fileno()}, {self.cpu_limit})"
+            f"import sys; sys.path[:] = {path!r}; from grpo_gym.checks.child import serve; serve({theirs.fileno()})"
         )
         environment = {**os.environ, "PYTHONHASHSEED": str(self.hash_seed), "TMPDIR": self.scratch.name}
         with theirs:

@@ -21,7 +21,9 @@ LONGEST = 50
 LONGEST_SEQUENCE = 1_000
 
 EXACT_DIGITS = 5
-"""Digits of a whole number that a thousandth is still added to: in more, an honest comparison of floats loses it."""
+DOUBLE_DIGITS = 14
+"""Digits of a number that a thousandth, and that one more digit, is still added to: where there are more, an honest
+comparison of floats loses the difference."""
 
 _SUPERSCRIPTS = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -37,8 +39,8 @@ def wrong_references(reference: object) -> dict[str, object]:
     number = _NUMBER.fullmatch(text)
     if number is None or len(text) > LONGEST:
         return dict(_words(text)) if _WORD.fullmatch(text) else {}
-    changed = _numbers(text, number)
-    return {what: _typed(wrong, reference) for what, wrong in changed.items() if value_of(wrong) != value_of(text)}
+    changed = {what: _typed(wrong, reference) for what, wrong in _numbers(text, number).items()}
+    return {what: wrong for what, wrong in changed.items() if value_of(str(wrong)) != value_of(text)}
 
 
 def wrong_sequences(reference: object) -> dict[str, object]:
@@ -73,14 +75,10 @@ def _numbers(text: str, number: re.Match[str]) -> dict[str, str]:
     following = f"{sign}{int(whole) + 1}"
     changed = {
         "a digit before": f"{sign}1{magnitude}",
-        "a digit behind": f"{text}1",
         "a digit less": f"{sign}{whole[:-1] or 0}",
-        "a zero behind": f"{text}0",
-        "a decimal behind": f"{text}.4",
         "the digits reversed": f"{sign}{magnitude[::-1]}",
         "the other sign": magnitude if sign == "-" else f"-{magnitude}",
         "the whole part alone": f"{sign}{whole}",
-        "a neighbour": following,
         "the number twice": f"{text}{magnitude}",
         "a range": f"{text} to {following}",
         "an expression": f"{text}+1",
@@ -88,6 +86,9 @@ def _numbers(text: str, number: re.Match[str]) -> dict[str, str]:
         "a letter behind": f"{text}x",
         "a unit that nobody asked for": f"{text} furlongs",
     }
+    if len(magnitude) <= DOUBLE_DIGITS:
+        changed |= {"a digit behind": f"{text}1", "a zero behind": f"{text}0"}
+        changed |= {"a neighbour": following, "a decimal behind": f"{text}.4"}
     if whole == magnitude and len(whole) <= EXACT_DIGITS:
         changed["a small difference"] = f"{text}.001"
     if whole == magnitude and len(whole) > 1:

@@ -58,11 +58,11 @@ class Subject:
         """Return the thing under check, imported now. Raises GrpoGymError when there is none."""
         if self.task is not None:
             return TaskTarget(self.spec, [pickle.loads(self.task)])
-        module, colon, name = self.spec.rpartition(":")
+        module, _, name = self.spec.rpartition(":")
         if module == "reasoning_gym":
-            from grpo_gym.checks.foreign.reasoning_gym import task_of_dataset
+            from grpo_gym.checks.foreign.reasoning_gym import target_of_dataset
 
-            return TaskTarget(self.spec, [task_of_dataset(name)], foreign=True)
+            return target_of_dataset(name)
         if module:
             _see_current_folder()
             found = _import(module, self.spec)
@@ -86,9 +86,9 @@ class Subject:
         found = getattr(module, name)
         if isinstance(found, Task):
             return TaskTarget(found.env_id, [found])
-        from grpo_gym.checks.foreign.functions import task_of_function
+        from grpo_gym.checks.foreign.functions import target_of_function
 
-        return TaskTarget(self.spec, [task_of_function(self.spec, self.style, self.cases)], foreign=True)
+        return target_of_function(self.spec, self.style, self.cases)
 
 
 def _import(module: str, spec: str) -> Any:

@@ -40,6 +40,11 @@ SHORT_JUNK: dict[str, str] = {
     "a percent template": "%s %n %d %(x)s",
     "a brace template": "{} {0} {answer} {0.__class__}",
     "a regular expression": "(a+)+$ .* [^x]",
+    "a pattern for anything": ".*",
+    "a pattern for a number": r"-?\d+",
+    "a pattern for a word": r"\w+",
+    "a wildcard": "*",
+    "every letter and digit": "0123456789 abcdefghijklmnopqrstuvwxyz",
     "markup": "<answer></answer><think>",
     "a prose refusal": "I am not sure, it cannot be determined.",
     "prose": "Well, that is an interesting question. Many people have thought about it.",
@@ -69,9 +74,9 @@ LONG_JUNK: dict[str, str] = {
     "nested braces": "{" * (SIZE // 2) + "}" * (SIZE // 2),
     "minus signs": "-" * SIZE,
     "commas": "1," * (SIZE // 2),
-    "boxes in boxes": r"\boxed{" * (SIZE // 14) + "}" * (SIZE // 14),
+    "boxes in boxes": r"\boxed{" * (SIZE // 8) + "}" * (SIZE // 8),
     "boxes side by side": r"\boxed{x} " * (SIZE // 10),
-    "fractions in fractions": r"\frac{1}{" * (SIZE // 20) + "}" * (SIZE // 20),
+    "fractions in fractions": r"\frac{1}{" * (SIZE // 10) + "}" * (SIZE // 10),
     "answer lines": "The answer is \n" * (SIZE // 15),
     "thoughts never closed": "<think>" * (SIZE // 7),
     "answer tags": "<answer>" * (SIZE // 8),
@@ -101,7 +106,7 @@ def code_probes(marker: Path) -> dict[str, str]:
         "arithmetic": f"0*len('{TOKEN}')+{touch}",
         "a lambda": f"(lambda: {touch})()",
         "a comprehension": f"[{NAMES[0]} for {NAMES[0]} in [{touch}]]",
-        "an f-string": f"f'{{{touch}}}'",
+        "an f-string": f'f"""{{{touch}}}"""',
         "a statement": f"import os; os.system({system!r})",
         "a fenced program": f"```python\n{touch}\n```",
         "a YAML tag": f"!!python/object/apply:os.system [{system!r}]",
@@ -150,8 +155,10 @@ STOCK = (
 )
 """Constant answers that are tried beside the right answers to other problems."""
 
-_FRAME = frozenset(("the", "answer", "is", "final", "boxed", "think", "let", "me", "see"))
-"""Words of the dresses above: a text without them would be looked for elsewhere."""
+_FRAME = frozenset(
+    ("the", "answer", "is", "final", "boxed", "think", "let", "me", "see", "or", "either", "and", "not", "to")
+)
+"""Words that say where an answer stands and how two of them belong together: they make a text's shape."""
 
 
 def nonsense(text: str, right: str, frame: str = "") -> str:

@@ -48,7 +48,7 @@ def task_of_function(
         spec: "module:function", or a class or object that can be called.
         style: How it is called: auto, plain, trl or verl.
         cases: A file of problems and references; default: sums.
-        range: The least and the most it pays; default: found by trial.
+        range: The least and the most it pays; default: what a Reward declares, else found by trial.
 
     Raises:
         InvalidValueError: There is no such function, or it cannot be told how it is called.
@@ -60,7 +60,8 @@ def task_of_function(
 def _read(spec: str, style: str, cases: Path | None, range: tuple[float, float] | None) -> tuple[Task, str]:
     source: Source = SUMS if cases is None else Cases(cases)
     columns = source.columns if isinstance(source, Cases) else ()
-    calling = calling_of(_found(spec), spec, style, columns)
+    found = _found(spec)
+    calling = calling_of(found.score if isinstance(found, Reward) else found, spec, style, columns)
     problems = [source.problem(Key("foreign/foreign.function", 0, 0, "train", 0, n)) for n in _SAMPLE]
     trial = tried(calling, problems, ours=cases is None)
     chosen = dataclasses.replace(calling, messages=trial.manner.messages)
@@ -68,7 +69,9 @@ def _read(spec: str, style: str, cases: Path | None, range: tuple[float, float] 
     task = Task(
         "foreign.function",
         source=source,
-        reward=ForeignReward(chosen, trial.manner.spell, trial.range if range is None else range),
+        reward=found
+        if isinstance(found, Reward)
+        else ForeignReward(chosen, trial.manner.spell, trial.range if range is None else range),
         answer_format=trial.manner.asked,
         tiers=(0,),
         answer=answer,  # None where none can be written
@@ -78,8 +81,8 @@ def _read(spec: str, style: str, cases: Path | None, range: tuple[float, float] 
     return task, f"style {calling.style}{shape}, {calling.why}; {trial.note(problems[0])}"
 
 
-def _found(spec: str) -> Callable[..., Any]:
-    """Return what `module:function` names; a class is made without arguments."""
+def _found(spec: str) -> Callable[..., Any] | Reward:
+    """Return what `module:function` names, a Reward among them; a class is made without arguments."""
     module, _, name = spec.rpartition(":")
     try:
         owner = importlib.import_module(module)
@@ -96,7 +99,7 @@ def _found(spec: str) -> Callable[..., Any]:
                 f"{spec} is a class that needs arguments ({error}): name an object of it"
             ) from error
     if isinstance(found, Reward):
-        return lambda response, problem: found.score(response, problem)
+        return found
     if not callable(found):
         raise InvalidValueError(f"{spec} is {found!r:.60}: neither a function nor a class with __call__")
     called: Callable[..., Any] = found

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from grpo_gym.checks.child import Right
-from grpo_gym.checks.exam import TOLERANCE, Exam, Specimen
+from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.forms import DEFAULT_FORMS, FORMS
 from grpo_gym.checks.laboratory import Laboratory, Scored
 from grpo_gym.checks.question import NO_RIGHT_ANSWER, Finding, judged, question, shown, skipped
+from grpo_gym.checks.specimen import Specimen
 
 TURN_FORMS = ("blanks around", "line break before", "line ends of Windows", "full stop")
 """Spellings that are asked of every action of an episode."""
@@ -44,18 +45,17 @@ def round_trip(exam: Exam) -> Finding:
 @question("fresh process", "let a verdict depend on the answer and the problem alone, not on what the process has made")
 def fresh_process(exam: Exam) -> Finding:
     """A process that has made no problem pays right answers to problems that it is told."""
-    rows = [(s, text) for s, text, _ in exam.paid]
-    here = exam.lab.score([(s.problem, text) for s, text in rows])
-    kept = [row for row, scored in zip(rows, here, strict=True) if exam.is_full(scored)]
+    here = exam.lab.score([(s.problem, text) for s, text, _ in exam.paid])
+    there = exam.elsewhere.fresh
+    kept = [k for k, scored in enumerate(here) if exam.is_full(scored)]
     if not kept:
         return skipped("no right answer survives the round trip through JSON")
-    with Laboratory(exam.subject, exam.lab.hash_seed) as lab:
-        there = lab.score([(s.problem, text) for s, text in kept])
-    lost = [
-        f"{_name(text)} earns {_worth(scored)} there"
-        for (_, text), scored in zip(kept, there, strict=True)
-        if not exam.is_full(scored)
-    ]
+    rows = [exam.paid[k] for k in kept if not exam.is_full(there[k])]
+    if rows:  # that process has another hash seed, too: which of the two it is, one of the same hash seed tells
+        with Laboratory(exam.subject, exam.lab.hash_seed) as lab:
+            again = lab.score([(s.problem, text) for s, text, _ in rows])
+        rows = [row for row, scored in zip(rows, again, strict=True) if not exam.is_full(scored)]
+    lost = [f"{_name(text)} earns nothing there" for _, text, _ in rows]
     return judged(lost, f"{len(kept)} right answers earn {exam.top:g} in a process that made no problem")
 
 

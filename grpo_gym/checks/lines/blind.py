@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from grpo_gym.checks.exam import Exam, Specimen
+from grpo_gym.checks.exam import Exam
 from grpo_gym.checks.lines.paying import Row, Strategy, best, unpaid, untold, written
 from grpo_gym.checks.question import Finding, question, shown, skipped
+from grpo_gym.checks.specimen import Specimen
 from grpo_gym.checks.texts import STOCK, WRAPS
 
 LOOKED_AT = 20_000
 """Characters of a prompt that are searched for numbers and names."""
 
-_LABEL = re.compile(r"^\s*(?:\(?\w{1,2}[.):]|[-*\u2022])\s+")
+_LABEL = re.compile(r"^[\s.]*(?:\(?\w{1,2}[.):]|[-*\u2022])\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
@@ -51,6 +52,11 @@ def constant_answer(exam: Exam) -> Finding:
 def copied_part(exam: Exam) -> Finding:
     """Copying one place of the prompt, always the same, earns little on average."""
     parts = [("the longest line", _longest_line), ("the largest number", _largest), ("the smallest number", _smallest)]
+    parts += [(f"line {-place} from the end", partial(_at, _lines, place)) for place in (-3, -4, -5)]
+    parts += [
+        ("the first item of a list", partial(_at, _items, 0)),
+        ("the last item of a list", partial(_at, _items, -1)),
+    ]
     for place, name in {0: "first", 1: "second", 2: "third", 3: "fourth", -2: "last but one", -1: "last"}.items():
         for kind, find in {"line": _lines, "number": _numbers, "word": _words, "name": _names}.items():
             parts.append((f"the {name} {kind}", partial(_at, find, place)))
@@ -94,6 +100,12 @@ def _smallest(specimen: Specimen) -> str:
 def _lines(specimen: Specimen) -> list[str]:
     """Return the prompt's lines without their numbers and bullets."""
     return [_LABEL.sub("", line).strip() for line in specimen.problem["prompt"].splitlines() if line.strip()]
+
+
+def _items(specimen: Specimen) -> list[str]:
+    """Return the lines that are numbered or bulleted: premises, options, clues."""
+    lines = specimen.problem["prompt"].splitlines()
+    return [_LABEL.sub("", line).strip() for line in lines if _LABEL.match(line)]
 
 
 def _numbers(specimen: Specimen) -> list[str]:

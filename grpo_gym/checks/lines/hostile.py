@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 
-from grpo_gym.checks.exam import TOLERANCE, Exam, Hostile
+from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.question import Finding, failed, judged, passed, question, skipped
+from grpo_gym.checks.specimen import Hostile
 
 WORST_RATIO = 20.0
 """How many times the cost of a right answer a senseless one of 100 kB may cost, when that is more than SLACK."""
@@ -98,7 +99,11 @@ def executes_answers(exam: Exam) -> Finding:
     return judged(ran, f"{len(exam.code)} texts that are programs stayed texts")
 
 
-@question("cost of junk", "make the cost of judging grow no faster than the answer's length", after=("executes answers", "junk in time"))
+@question(
+    "cost of junk",
+    "make the cost of judging grow no faster than the answer's length",
+    after=("executes answers", "junk in time"),
+)
 def cost_of_junk(exam: Exam) -> Finding:
     """A senseless answer costs little, and no large multiple of a right one."""
     if exam.facts.cost == "slow":
@@ -106,16 +111,21 @@ def cost_of_junk(exam: Exam) -> Finding:
     rows = [row for row in exam.hostile if not row.scored.fate]
     if not rows:
         return skipped("no hostile text was judged")
-    dearest = sorted(rows, key=lambda row: -row.scored.cpu)[:3]
-    again = [exam.score([(row.specimen, row.text)] * 3) for row in dearest]
-    costs = [
-        min(row.scored.cpu, *(scored.cpu for scored in scores)) for row, scores in zip(dearest, again, strict=True)
-    ]
-    worst, row = max(zip(costs, dearest, strict=True), key=lambda pair: pair[0])
     usual = statistics.median([scored.cpu for _, _, scored in exam.answered] or [0.0])
     limit = exam.floor("cost of junk", max(SLACK, WORST_RATIO * usual))
-    text = f"the dearest, {row.name}, takes {1000 * worst:.1f} ms of CPU; a right answer {1000 * usual:.2f} ms"
-    return passed(text) if worst <= limit else failed(f"{text} (limit {1000 * limit:.0f} ms)")
+    dear = sorted((row for row in rows if row.scored.cpu > limit), key=lambda row: -row.scored.cpu)[:3]
+    costs = {max(row.scored.cpu for row in rows): max(rows, key=lambda row: row.scored.cpu)}
+    if dear:  # a machine that is busy otherwise may have made it look dear
+        costs = {_least_cost(exam, row): row for row in dear}
+    worst = max(costs)
+    text = f"the dearest, {costs[worst].name}, takes {1000 * worst:.1f} ms of CPU; a right answer {1000 * usual:.2f} ms"
+    return passed(text) if worst <= limit else failed(f"{text} (limit {1000 * limit:g} ms)")
+
+
+def _least_cost(exam: Exam, row: Hostile) -> float:
+    """Return the CPU seconds that a text takes, the least of four tries."""
+    again = exam.score([(row.specimen, row.text)] * 3)
+    return min(row.scored.cpu, *(scored.cpu for scored in again if not scored.fate))
 
 
 def _died(row: Hostile) -> bool:

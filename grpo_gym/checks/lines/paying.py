@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from grpo_gym.checks.exam import TOLERANCE, Exam, Specimen
+from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.question import Finding, failed, judged, passed, percent, shown, skipped
+from grpo_gym.checks.specimen import Specimen
 
 FLOOR = 0.1
 """Share of the maximum that a blind strategy may earn on average where a task declares nothing."""

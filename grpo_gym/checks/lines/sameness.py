@@ -12,6 +12,10 @@ from grpo_gym.checks.watch import global_state
 from grpo_gym.rng import Rng
 
 THREADS = 4
+IN_THREADS = 0.25
+"""Seconds of work that the threads are given."""
+
+MOST_ROUNDS = 20
 MIXED = 12
 """Problems whose right, wrong and senseless answers are scored twice."""
 
@@ -31,7 +35,7 @@ def repeatable(exam: Exam) -> Finding:
 def hash_seeds(exam: Exam) -> Finding:
     """A process under another PYTHONHASHSEED makes the same problems and gives the same scores."""
     items = exam.mixed(MIXED)
-    lab, _ = exam.elsewhere
+    lab = exam.elsewhere.lab
     changed = _other_problems(exam.keys, exam.made, lab.ask("make", exam.keys))
     there = [] if changed else lab.score(items)
     here = exam.lab.score(items) if there else []
@@ -45,10 +49,11 @@ def hash_seeds(exam: Exam) -> Finding:
 )
 def threads(exam: Exam) -> Finding:
     """Several threads at once, in another order, give the scores that one thread gives."""
-    items = exam.mixed(MIXED) * 2
-    order = list(range(len(items)))
-    Rng("threads", exam.facts.name).shuffle(order)
+    items = exam.mixed(MIXED)
     alone = exam.lab.score(items)
+    rounds = int(IN_THREADS / max(1e-6, sum(scored.seconds for scored in alone)))
+    order = list(range(len(items))) * min(MOST_ROUNDS, max(2, rounds))  # one thread disturbs another once in a while
+    Rng("threads", exam.facts.name).shuffle(order)
     together = exam.lab.ask("score_in_threads", [items[k] for k in order], THREADS)
     scored = [
         Scored(**{name: r[name] for name in ("value", "reason", "components", "error", "fate") if name in r})
@@ -60,10 +65,10 @@ def threads(exam: Exam) -> Finding:
 @question("global state", "put back what you change, or do not change what belongs to the whole process")
 def state(exam: Exam) -> Finding:
     """Making problems and scoring leave the process as it was."""
-    _, record = exam.elsewhere
-    if "fate" in record:
-        return failed(f"making and scoring again, in another process, ended it: {record['fate']}")
-    changed = [f"{how} changes {name}" for how in ("generation", "scoring") for name in record[f"by {how}"]]
+    changes = exam.elsewhere.state
+    if "fate" in changes:
+        return failed(f"making and scoring again, in another process, ended it: {changes['fate']}")
+    changed = [f"{how} changes {name}" for how in ("generation", "scoring") for name in changes[f"by {how}"]]
     return judged(changed, f"{len(global_state())} parts of the process's state stay as they were")
 
 

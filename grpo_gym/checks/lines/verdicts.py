@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.laboratory import Scored
@@ -26,10 +25,10 @@ def finite_numbers(exam: Exam) -> Finding:
 
 @question("parts add up", "let the weighted parts be the reward, or name the parts that are not in it otherwise")
 def parts_add_up(exam: Exam) -> Finding:
-    """In a weighted sum, the parts times their weights are the reward."""
-    rows = [(scored, scored.leaves) for scored in _all(exam) if scored.leaves and _is_sum(scored.leaves)]
+    """Where `details["sum"]` is True, the parts in `details["leaves"]` times their weights are the reward."""
+    rows = [(scored, scored.leaves) for scored in _all(exam) if scored.leaves]
     if not rows:
-        return skipped("the reward is no weighted sum")
+        return skipped("the reward does not say that it is a weighted sum")
     off = []
     for scored, leaves in rows:
         total = sum(leaf["weight"] * leaf["value"] for leaf in leaves.values() if leaf["value"] is not None)
@@ -44,16 +43,19 @@ def value_range(exam: Exam) -> Finding:
     low, high = exam.facts.range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         return failed(f"the declared range is [{low:g}, {high:g}]")
-    values = [float(s.value) for s in _all(exam) if isinstance(s.value, (int, float)) and math.isfinite(s.value)]
+    values = [
+        float(s.value)
+        for s in [*_all(exam), *_repeated(exam)]
+        if isinstance(s.value, (int, float)) and math.isfinite(s.value)
+    ]
     outside = [f"{value:.4g}" for value in values if not low - TOLERANCE <= value <= high + TOLERANCE]
     return judged(outside, f"{len(values)} values lie in [{low:g}, {high:g}]")
 
 
+def _repeated(exam: Exam) -> list[Scored]:
+    """Return the scores of right answers given five times over: a count of hits shows there."""
+    return exam.score([(s, f"{s.final}\n" * 5) for s in exam.finals[:8]])
+
+
 def _all(exam: Exam) -> list[Scored]:
     return [scored for _, _, scored in exam.answered] + [row.scored for row in exam.junk]
-
-
-def _is_sum(leaves: dict[str, Any]) -> bool:
-    """Whether all parts carry a weight: only then is the reward their sum."""
-    numbers = (int, float)
-    return all(isinstance(leaf, dict) and isinstance(leaf.get("weight"), numbers) for leaf in leaves.values())

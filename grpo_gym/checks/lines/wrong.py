@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from grpo_gym.checks.exam import TOLERANCE, Exam, Specimen
+from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.lines.paying import MULTI_TURN, Row, unpaid, written
 from grpo_gym.checks.perturb import wrong_references, wrong_sequences
 from grpo_gym.checks.question import Finding, question, shown, skipped
+from grpo_gym.checks.specimen import Specimen
 
 SCALAR = (str, int, float)
 
-BEHIND = frozenset(
-    ("a range", "an expression", "a unit that nobody asked for", "a number more", "another word behind")
-)
+BEHIND = frozenset(("a range", "an expression", "a unit that nobody asked for", "a number more", "another word behind"))
 BEFORE = frozenset(("an expression that ends with it", "the word denied", "a number before"))
 """Near misses that hold the right answer with something behind or before it: where they pay, a second answer in that
 place is no other fault."""

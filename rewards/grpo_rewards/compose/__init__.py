@@ -9,7 +9,8 @@ combination have names, and those of one inside another are dotted ("style.short
 value; `Gate` stops at zero: what is behind a closed gate is not evaluated. Only a gate saves work.
 
 A verdict has each leaf's own value in `components`, and in `details["leaves"]` per leaf `value`, `weight` (the product
-of the weights on its way up), `seconds`, `error`, `reason`, `feedback`, `components`, `details`. Its `reason` is
+of the weights on its way up), `seconds`, `error`, `reason`, `feedback`, `components`, `details`; `details["sum"]` says
+whether values times weights add up to the whole. Its `reason` is
 CORRECT at the maximum, else that of the leaf which cost the most.
 
 **When a leaf abstains** the whole abstains exactly when the missing value could change the result. It can be anything

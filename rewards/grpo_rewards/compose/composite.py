@@ -57,6 +57,12 @@ class Composite(Reward):
     def __init__(self, parts: Mapping[str, Reward | PlainReward]) -> None:
         self._assemble({name: Part(as_reward(reward)) for name, reward in checked_names(self, parts).items()})
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether the leaves times their weights make the value: weighted sums all the way down."""
+        inner = [part.reward for part in self.parts.values() if isinstance(part.reward, Composite)]
+        return self.has_weights and all(part.is_sum for part in inner)
+
     def _assemble(self, parts: dict[str, Part]) -> None:
         """Take the parts, and declare what follows from them."""
         for name, part in parts.items():
@@ -189,7 +195,10 @@ class Composite(Reward):
             reason,
             components={name: leaf.value for name, leaf in leaves.items() if leaf.value is not None},
             feedback="; ".join(f"{name}: {text}" for name, text in texts if text),
-            details={"leaves": {name: _record(leaf, weights[name]) for name, leaf in leaves.items()}},
+            details={
+                "sum": self.is_sum,
+                "leaves": {name: _record(leaf, weights[name]) for name, leaf in leaves.items()},
+            },
         )
 
     def _leaf_weights(self) -> Iterator[tuple[str, float]]:
