@@ -50,7 +50,7 @@ def executes_programs(response: str, problem: Problem) -> bool:
 
 @broken("executes answers")
 def reads_with_sympy(response: str, problem: Problem) -> bool:
-    from sympy.parsing.sympy_parser import parse_expr  # type: ignore[import-untyped]  # late: it takes a second
+    from sympy.parsing.sympy_parser import parse_expr  # late: it takes a second
 
     text = said(response)
     if is_right(response, problem):

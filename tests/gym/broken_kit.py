@@ -9,6 +9,7 @@ The module attribute becomes a Task, so a child process finds it by its name, la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +21,6 @@ from grpo_gym.sources import Generator, Source
 from grpo_rewards.exact import ExactReward
 from grpo_rewards.math import MathReward
 from grpo_rewards.math.extract import final_answer
-from grpo_rewards.math.rational import TooBigError, read_rational
 
 
 @dataclass(frozen=True)
@@ -83,24 +83,24 @@ def multiples(rng: Rng, tier: int) -> Problem:
 
 def said(response: str) -> str:
     """The final answer of a response, found as an honest reward finds it; "" when there is none."""
-    try:
-        found = final_answer(response)
-    except TooBigError:
-        return ""
+    found = final_answer(response)
     return "" if found.hedged or found.text is None or len(found.text) > 200 else found.text
 
 
 def number(response: str) -> Fraction | None:
     """The final answer as a number."""
-    try:
-        return read_rational(said(response))
-    except TooBigError:
-        return None
+    return read_number(said(response))
+
+
+def read_number(text: str) -> Fraction | None:
+    """A whole number, decimal or fraction, as people write one."""
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", text.strip(" \n$*`").rstrip("."))
+    return Fraction(plain) if re.fullmatch(r"[+-]?\d{1,300}(\.\d{1,300}|/0*[1-9]\d{0,300})?", plain, re.ASCII) else None
 
 
 def is_right(response: str, problem: Problem) -> bool:
     """Whether an honest reward would pay."""
-    reward = MathReward() if read_rational(str(problem.reference)) is not None else ExactReward()
+    reward = MathReward() if read_number(str(problem.reference)) is not None else ExactReward()
     return bool(reward.score(response, problem))
 
 

@@ -35,5 +35,5 @@ def test_a_module_says_what_it_is_and_stays_small(path: Path) -> None:
 def test_a_public_face_is_a_sorted_list_of_what_exists(module: object) -> None:
     names = getattr(module, "__all__", [])
 
-    assert names == sorted(names)
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
     assert all(hasattr(module, name) for name in names)

@@ -15,10 +15,10 @@ from grpo_envs.datasets.presets import Preset, Reader
 from grpo_envs.math.style import boxed
 from grpo_gym.data.reading import RowError, column
 from grpo_gym.problem import Problem
-from grpo_rewards.math import MathReward
+from grpo_rewards.math import DEFAULT, MathReward
 from grpo_rewards.math.extract import final_answer
 
-REWARD = MathReward()
+REWARD = MathReward(DEFAULT)
 """Judges answers to the rows of data sets."""
 
 ANNOTATION = re.compile(r"<<([^<>=]*)=([^<>]*)>>")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from grpo_envs.math.style import MATHS, PLAIN
+from grpo_envs.math.style import MATHS
 from grpo_envs.math.writing import square_part
 from grpo_gym.problem import Problem
 from grpo_rewards.math.worked_out import WorkedOutReward
@@ -52,7 +52,7 @@ def length_of_working(problem: Problem) -> float:
 
 EXACT: dict[str, Any] = {
     **MATHS,
-    "reward": WorkedOutReward(PLAIN),
+    "reward": WorkedOutReward(),
     "equivalents": also,
     "effort": length_of_working,
 }

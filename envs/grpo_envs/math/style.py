@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from grpo_gym.problem import Problem
-from grpo_rewards.math import MathReward, Policy
+from grpo_rewards.math import MathReward
 
 ANSWER_FORMAT = r"Answer in \boxed{}."
 
@@ -23,11 +23,8 @@ def worked(prompt: str, lines: Iterable[str], answer: int | Fraction | str, **me
     return Problem(prompt, reference, solution="\n".join([*lines, f"\\boxed{{{reference}}}"]), meta=meta)
 
 
-PLAIN = Policy(plain_numbers=True, extra_units=False, bare_percent=False)
-"""Numbers that are worked out (else the question is an answer to itself), without a unit or sign that nobody asked for."""
-
 MATHS: dict[str, Any] = {
-    "reward": MathReward(PLAIN),
+    "reward": MathReward(),
     "answer_format": ANSWER_FORMAT,
     "answer": boxed,
     "default_tiers": (0, 1),

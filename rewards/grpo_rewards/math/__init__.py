@@ -5,8 +5,8 @@ r"""Maths: find the final answer in a response and compare it exactly. Answer te
 True
 """
 
-from grpo_rewards.math.policy import DEFAULT, Policy
+from grpo_rewards.math.policy import DEFAULT, WORKED, Policy
 from grpo_rewards.math.reward import MathReward
 from grpo_rewards.math.verify import verify
 
-__all__ = ["DEFAULT", "MathReward", "Policy", "verify"]
+__all__ = ["DEFAULT", "WORKED", "MathReward", "Policy", "verify"]

@@ -1,7 +1,8 @@
 """What is accepted that is not strictly the reference: the decisions on which reasonable people differ, by name.
 
-`DEFAULT` is what mathematicians and most benchmarks agree on. `STRICT` switches every leniency off: what remains is
-equality of values, which is reflexive and symmetric (the tests hold it to that).
+`DEFAULT` is what mathematicians and most benchmarks agree on, `WORKED` what a task of one's own can ask for. `STRICT`
+switches every leniency off: what remains is equality of values, which is reflexive and symmetric (the tests hold it to
+that).
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ class Policy:
 
 
 DEFAULT = Policy()
-"""The policies described in docs/maths-verifier.md."""
+"""What `verify` takes: for references and answers of any origin, data sets above all."""
+
+WORKED = Policy(plain_numbers=True, extra_units=False, bare_percent=False)
+"""What `MathReward` takes: for tasks that ask for a worked-out value. Else the question is an answer to itself, and a
+unit or sign that nobody asked for costs nothing."""
 
 STRICT = Policy(
     missing_units=False,

@@ -12,7 +12,7 @@ from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
 from grpo_gym.verdict import Verdict
 from grpo_rewards.math import slow
-from grpo_rewards.math.policy import DEFAULT, Policy
+from grpo_rewards.math.policy import WORKED, Policy
 from grpo_rewards.math.steps import check_steps
 from grpo_rewards.math.verify import verify
 
@@ -24,12 +24,12 @@ class MathReward(Reward):
     """1 when the final answer is the problem's reference, else 0; less where false working is to cost something.
 
     Args:
-        policy: What is accepted beyond equality.
+        policy: What is accepted beyond equality. For data sets of others take `DEFAULT`.
         steps: The part of a right answer's value that depends on its working, in [0, 1). None leaves the working
             unread; 0.0 only reports it as `components["steps"]`, the share of its equations that are true.
     """
 
-    def __init__(self, policy: Policy = DEFAULT, steps: float | None = None) -> None:
+    def __init__(self, policy: Policy = WORKED, steps: float | None = None) -> None:
         if steps is not None and not 0 <= steps < 1:
             raise ValueError(f"MathReward.steps is {steps}, must be in [0, 1) or None")
         self.policy = policy

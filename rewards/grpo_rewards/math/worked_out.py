@@ -17,7 +17,7 @@ from grpo_rewards.math.canonical import key
 from grpo_rewards.math.extract import final_answer
 from grpo_rewards.math.guard import TooBigError, UnreadableError
 from grpo_rewards.math.parser import parse
-from grpo_rewards.math.policy import Policy
+from grpo_rewards.math.policy import WORKED, Policy
 from grpo_rewards.math.reward import MathReward
 from grpo_rewards.math.tree import Add, Call, Const, Group, Mul, Node, Num, PlusMinus, Pow, Relation, Text, symbols
 
@@ -31,7 +31,7 @@ _FREE = ("", "i", "pi", "pi^2", "pi^-2")
 class WorkedOutReward(MathReward):
     """`MathReward` that pays exact values only when they are worked out; formulas with variables are left alone."""
 
-    def __init__(self, policy: Policy = Policy(plain_numbers=True)) -> None:  # noqa: B008  # frozen
+    def __init__(self, policy: Policy = WORKED) -> None:
         super().__init__(policy)
 
     def score(self, response: str, problem: Problem) -> Verdict:
