@@ -11,6 +11,6 @@ from tests.shared import product_ids
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", product_ids())
 def test_every_line_of_every_registered_environment_passes(identifier: str) -> None:
-    report = check_reward(identifier)
+    report = check_reward(identifier, n=16)
 
     assert report.ok, str(report)
