@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import os
 import signal
@@ -76,6 +77,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=None, help="where to write the reports")
     parser.add_argument("--markdown", type=Path, default=None, help="where to write the table")
     options = parser.parse_args()
+    if importlib.util.find_spec("reasoning_gym") is None:
+        sys.exit("reasoning-gym is not installed: pip install -c constraints.txt -e '.[bench]'")
     names = options.only or dataset_names()
     began = time.monotonic()
 

@@ -106,6 +106,8 @@ def as_reward(reward: Reward | PlainReward) -> Reward:
                 f"{_name(reward)}.time_limit is {reward.time_limit}, must be in (0, {LONGEST_LIMIT}] s"
             )
         return reward
+    if isinstance(reward, type):
+        raise InvalidValueError(f"{reward.__name__} is a class: give an instance, {reward.__name__}()")
     if callable(reward):
         return FunctionReward(reward)
     raise InvalidValueError(f"a reward is a Reward or a function (response, problem) -> number, got {reward!r:.80}")

@@ -61,9 +61,9 @@ def serve(handle: int) -> None:
     sys.dont_write_bytecode = True
     subject, scratch = pickle.loads(pipe.recv_bytes())
     try:
-        target = subject.open()
-        isolation = _confine(scratch) if target.facts.foreign else None
-        bench = Bench(target)  # what it compares with later is the confined process, so it comes after
+        foreign, open_target = subject.find()
+        isolation = _confine(scratch) if foreign else None
+        bench = Bench(open_target())  # nothing of a foreign subject is called before it is confined
     except FAULTS as error:
         _send(pipe, {"error": str(error) if isinstance(error, GrpoGymError) else _sentence(error)})
         return

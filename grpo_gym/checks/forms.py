@@ -63,5 +63,8 @@ FORMS: dict[str, Form] = {
 }
 """Name -> form. "upper case" is asked of plain words only, and only where the task declares it."""
 
+BLANK_FORMS = ("blanks around", "line break before", "line ends of Windows")
+"""What must hold whatever an answer is."""
+
 DEFAULT_FORMS = tuple(name for name in FORMS if name not in ("as it is", "upper case", "bold"))
 """What must hold where a task declares nothing."""

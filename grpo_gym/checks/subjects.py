@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,13 +57,22 @@ class Subject:
 
     def open(self) -> Target:
         """Return the thing under check, imported now. Raises GrpoGymError when there is none."""
+        return self.find()[1]()
+
+    def find(self) -> tuple[bool, Callable[[], Target]]:
+        """Return whether its code comes from outside the registry, and what opens it, which may call that code.
+
+        Raises:
+            GrpoGymError: There is no such thing.
+        """
         if self.task is not None:
-            return TaskTarget(self.spec, [pickle.loads(self.task)])
+            given = pickle.loads(self.task)
+            return False, lambda: TaskTarget(self.spec, [given])
         module, _, name = self.spec.rpartition(":")
         if module == "reasoning_gym":
             from grpo_gym.checks.foreign.reasoning_gym import target_of_dataset
 
-            return target_of_dataset(name)
+            return True, lambda: target_of_dataset(name)
         if module:
             _see_current_folder()
             found = _import(module, self.spec)
@@ -70,25 +80,25 @@ class Subject:
                 return self._attribute(found, name)
         return self._environment(name)
 
-    def _environment(self, identifier: str) -> Target:
+    def _environment(self, identifier: str) -> tuple[bool, Callable[[], Target]]:
         ours = registered_ids()
         if identifier in ours:
-            return TaskTarget(identifier, tasks_of(identifier))
+            return False, lambda: TaskTarget(identifier, tasks_of(identifier))
         if identifier not in gymnasium.registry:
             raise UnknownNameError("environment", identifier, ours)
         from grpo_gym.checks.foreign.environments import EnvTarget
 
-        return EnvTarget(identifier)
+        return True, lambda: EnvTarget(identifier)
 
-    def _attribute(self, module: Any, name: str) -> Target:
+    def _attribute(self, module: Any, name: str) -> tuple[bool, Callable[[], Target]]:
         if not hasattr(module, name):
             raise UnknownNameError(f"attribute of {module.__name__}", name, [n for n in vars(module) if n[0] != "_"])
         found = getattr(module, name)
         if isinstance(found, Task):
-            return TaskTarget(found.env_id, [found])
+            return False, lambda: TaskTarget(found.env_id, [found])
         from grpo_gym.checks.foreign.functions import target_of_function
 
-        return target_of_function(self.spec, self.style, self.cases)
+        return True, lambda: target_of_function(self.spec, self.style, self.cases)
 
 
 def _import(module: str, spec: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ def run(arguments: list[str]) -> int:
     options = parse(Options, "check", arguments)
     if not options.what:
         raise InvalidValueError("name what to check: an id of `grpo-gym list`, module:function, or all")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no process and no folder behind
     subjects = registered_ids() if options.what == ("all",) else list(options.what)
     reports = []
     for subject in subjects:

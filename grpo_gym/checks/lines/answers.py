@@ -6,7 +6,7 @@ import re
 
 from grpo_gym.checks.child import Right
 from grpo_gym.checks.exam import TOLERANCE, Exam
-from grpo_gym.checks.forms import DEFAULT_FORMS, FORMS
+from grpo_gym.checks.forms import BLANK_FORMS, DEFAULT_FORMS, FORMS
 from grpo_gym.checks.laboratory import Laboratory, Scored
 from grpo_gym.checks.question import NO_RIGHT_ANSWER, Finding, judged, question, shown, skipped
 from grpo_gym.checks.specimen import Specimen
@@ -138,14 +138,19 @@ def _spelled_in_turns(exam: Exam) -> Finding:
 
 
 def _forms(exam: Exam) -> tuple[str, ...]:
-    return DEFAULT_FORMS if exam.facts.forms is None else exam.facts.forms
+    """Return the spellings to ask for: of code from outside, which declares none, blanks alone."""
+    if exam.facts.forms is not None:
+        return exam.facts.forms
+    return BLANK_FORMS if exam.facts.foreign else DEFAULT_FORMS
 
 
 def _may_have(name: str, specimen: Specimen) -> bool:
     """Whether a spelling leaves the answer's meaning alone.
 
-    Separators belong into numbers only. An answer that nothing marks as one must stand alone.
+    Separators belong into numbers only, and structured answers stand alone, as does one that nothing marks as such.
     """
+    if isinstance(specimen.reference, (dict, list)):
+        return name in BLANK_FORMS  # JSON or a grid: what stands around it is no part of it
     if name == "thousands":
         return _NUMBER.fullmatch(str(specimen.reference)) is not None
     final = str(specimen.final).strip()

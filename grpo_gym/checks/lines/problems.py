@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from itertools import combinations
 
@@ -24,6 +25,9 @@ SCORING = 0.1
 
 MOST_TOLD = 0.05
 """Share of prompts that may hold the answer: by chance, or as one of several things to choose from."""
+
+LABELS = ("task", "tier", "split", "problem_id")
+"""Keys of an info that name the problem."""
 
 FEW = "a tier is declared in `small_tiers`"
 
@@ -129,7 +133,7 @@ def leaks(exam: Exam) -> Finding:
         f"info[{name!r}] holds the answer"
         for s in exam.sample
         for name, value in s.info.items()
-        if _is_answer(value, s)
+        if name not in LABELS and _is_answer(value, s)
     ]
     told = [s for s in exam.sample if s.told]
     share = len(told) / len(exam.sample)
@@ -140,12 +144,14 @@ def leaks(exam: Exam) -> Finding:
 
 
 def _is_answer(value: object, specimen: Specimen) -> bool:
-    """Whether a value of an info is the answer; a single character or a small number is so by chance."""
+    """Whether a value of an info is or names the answer; a single character or a small number does so by chance."""
     if isinstance(value, (dict, list)):
         parts = value.values() if isinstance(value, dict) else value
         return any(_is_answer(part, specimen) for part in parts)
-    text = str(value)
-    return text in (specimen.right, specimen.final) or (len(text) > 2 and text == str(specimen.reference))
+    text, reference = str(value), str(specimen.reference)
+    if text in (specimen.right, specimen.final):
+        return True
+    return len(reference) > 2 and re.search(rf"(?<!\w){re.escape(reference)}(?!\w)", text) is not None
 
 
 def _cost(costs: list[float], limit: float, what: str) -> Finding:
