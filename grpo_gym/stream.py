@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast
 
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.problem import SPLITS, Problem, Split
@@ -27,7 +27,6 @@ class Drawn:
     problem: Problem
 
 
-@runtime_checkable
 class Finite(Protocol):
     """A source with a fixed number of problems, such as the rows of a data set."""
 
@@ -77,9 +76,9 @@ class ProblemStream:
         choices = self._choices(tier, names)
         rng = Rng("stream", self.name, split, seed, index)
         task, tiers = choices[rng.below(len(choices))] if len(choices) > 1 else choices[0]
-        if len(tiers) > 1 and isinstance(task.source, Finite):
+        if len(tiers) > 1 and (rows := _finite(task)) is not None:
             key = Key(task.full_name, task.version, tiers[0], split, seed, index)
-            return Drawn(task, task.source.problem_among(tiers, key))
+            return Drawn(task, rows.problem_among(tiers, key))
         chosen = tiers[rng.below(len(tiers))] if len(tiers) > 1 else tiers[0]
         return Drawn(task, task.problem(chosen, split, seed, index))
 
@@ -87,9 +86,10 @@ class ProblemStream:
         """Return how many problems there are to draw, None where a generator makes ever new ones."""
         total = 0
         for task, tiers in self._choices(self.tier, tuple(self.tasks)):
-            if not isinstance(task.source, Finite):
+            rows = _finite(task)
+            if rows is None:
                 return None
-            total += task.source.size(self.split, tiers)
+            total += rows.size(self.split, tiers)
         return total
 
     def _choices(self, tier: TierChoice, names: tuple[str, ...]) -> list[tuple[Task, tuple[int, ...]]]:
@@ -115,6 +115,11 @@ class ProblemStream:
         problem = record if isinstance(record, Problem) else Problem.from_json(record)
         name = problem.task or next(iter(self.tasks))
         return Drawn(self.tasks[self._known(name)], problem)
+
+
+def _finite(task: Task) -> Finite | None:
+    """Return a task's source when it is finite. Not by isinstance: for a protocol that is slow, and this is asked often."""
+    return cast(Finite, task.source) if hasattr(task.source, "problem_among") else None
 
 
 def chosen_index(options: Mapping[str, Any], following: int) -> int:
