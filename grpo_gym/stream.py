@@ -118,7 +118,7 @@ class ProblemStream:
 
 
 def _finite(task: Task) -> Finite | None:
-    """Return a task's source when it is finite. Not by isinstance: for a protocol that is slow, and this is asked often."""
+    """Return a task's source when it is finite. Not by isinstance, which is slow for a protocol."""
     return cast(Finite, task.source) if hasattr(task.source, "problem_among") else None
 
 
