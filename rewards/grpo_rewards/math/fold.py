@@ -63,6 +63,8 @@ _UP = str.maketrans(_RAISED, _PLAIN)
 _DOWN = str.maketrans(_LOWERED, _PLAIN)
 
 _SEPARATE = re.compile(r"\s+")
+_LONE_DOLLAR = re.compile(r"^(-?)\$(?= ?[\d.])([^$]*)$")
+"""A dollar sign before a number and no other: money, not the beginning of mathematics."""
 _LAYERS = 12
 """Layers of dress that are taken off. A fixed number keeps the time linear in the text's length."""
 
@@ -73,7 +75,7 @@ def fold(text: str) -> str:
         text = _RUN_UP.sub(lambda run: "^{" + run[0].translate(_UP) + "}", text)
         text = _RUN_DOWN.sub(lambda run: "_{" + run[0].translate(_DOWN) + "}", text)
         text = text.translate(_TABLE)
-    return _SEPARATE.sub(" ", text).strip()
+    return _LONE_DOLLAR.sub(r"\1\\$\2", _SEPARATE.sub(" ", text).strip())
 
 
 def trim(text: str) -> str:
