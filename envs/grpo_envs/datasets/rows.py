@@ -67,7 +67,11 @@ class Rows:
         try:
             value = column(row, name)
         except RowError as error:
-            hint = "" if self.preset.names else "; say which with columns={'prompt': ..., 'reference': ...} or preset='gsm8k'"
+            hint = (
+                ""
+                if self.preset.names
+                else "; say which with columns={'prompt': ..., 'reference': ...} or preset='gsm8k'"
+            )
             raise RowError(f"{error}{hint}") from None
         if value is None:
             raise RowError(f"column {name!r} is empty")
