@@ -78,4 +78,4 @@ _ENVS: list[tuple[str, Any, dict[str, Any]]] = [
     ("Abstaining", Abstaining, {"tells": "nowhere"}),
 ]
 for _name, _class, _options in _ENVS:
-    gymnasium.register(f"foreign/{_name}-v0", entry_point=_class, kwargs=_options)
+    gymnasium.register(f"outside/{_name}-v0", entry_point=_class, kwargs=_options)

@@ -85,7 +85,7 @@ class TestReasoningGym:
 
 
 def test_an_answer_in_a_resets_info_is_used_and_kept_out_of_what_is_shown():
-    target = EnvTarget("foreign/Info-v0")
+    target = EnvTarget("outside/Info-v0")
     problem = target.problem(None, "train", 3, 4)
     right = target.right_answer(problem)
     assert right == f"\\boxed{{{problem.reference}}}"
@@ -94,7 +94,7 @@ def test_an_answer_in_a_resets_info_is_used_and_kept_out_of_what_is_shown():
     assert target.opening(problem) == (problem.prompt, {"note": "kept"})
 
 
-@pytest.mark.parametrize(("identifier", "most"), [("foreign/Attribute-v0", 5), ("foreign/Half-v0", 0.5)])
+@pytest.mark.parametrize(("identifier", "most"), [("outside/Attribute-v0", 5), ("outside/Half-v0", 0.5)])
 def test_an_answer_told_by_an_attribute_and_another_maximum(identifier, most):
     target = EnvTarget(identifier)
     problem = target.problem(None, "train", 0, 9)
@@ -106,7 +106,7 @@ def test_an_answer_told_by_an_attribute_and_another_maximum(identifier, most):
 
 
 def test_an_environment_that_tells_nothing_has_no_right_answer():
-    target = EnvTarget("foreign/Nowhere-v0")
+    target = EnvTarget("outside/Nowhere-v0")
     problem = target.problem(None, "train", 0, 0)
     assert problem.reference is None
     assert target.right_answer(problem) is None
@@ -115,46 +115,46 @@ def test_an_environment_that_tells_nothing_has_no_right_answer():
 
 
 def test_several_turns_are_added_up_and_an_endless_episode_is_cut():
-    target = EnvTarget("foreign/Turns-v0")
+    target = EnvTarget("outside/Turns-v0")
     problem = target.problem(None, "train", 0, 0)
     assert target.score(f"\\boxed{{{problem.reference}}}", problem).value == 1
-    endless = EnvTarget("foreign/Talking-v0")
+    endless = EnvTarget("outside/Talking-v0")
     assert endless.score("hello", endless.problem(None, "train", 0, 0)).value == 50
 
 
 def test_two_resets_with_one_seed_must_show_the_same():
     with pytest.raises(GeneratorError, match=r"two resets with seed 0 show '1 \+ 1 = \?' and '2 \+ 1 = \?'"):
-        EnvTarget("foreign/Unseeded-v0")
+        EnvTarget("outside/Unseeded-v0")
 
 
 def test_an_environment_of_numbers_is_refused():
     with pytest.raises(GeneratorError, match="shows int, not text"):
-        EnvTarget("foreign/Numbers-v0")
+        EnvTarget("outside/Numbers-v0")
 
 
 def test_a_step_that_pays_a_text_is_an_error_and_an_abstention_is_one():
-    target = EnvTarget("foreign/Texts-v0")
+    target = EnvTarget("outside/Texts-v0")
     with pytest.raises(InvalidValueError, match=r"a step paid '1\.0', not a number"):
         target.score("x", target.problem(None, "train", 0, 0))
-    target = EnvTarget("foreign/Abstaining-v0")
+    target = EnvTarget("outside/Abstaining-v0")
     assert target.score("x", target.problem(None, "train", 0, 0)).abstains
 
 
 def test_problems_of_splits_and_seeds_have_seeds_of_their_own():
-    target = EnvTarget("foreign/Info-v0")
+    target = EnvTarget("outside/Info-v0")
     keys = [(split, seed, index) for split in SPLITS for seed in (0, 1) for index in (0, 1)]
     seeds = {target.problem(None, split, seed, index).meta["seed"] for split, seed, index in keys}
     assert len(seeds) == len(keys)
 
 
 def test_an_id_that_cannot_be_made_says_why():
-    with pytest.raises(InvalidValueError, match="cannot make foreign/None-v0"):
-        EnvTarget("foreign/None-v0")
+    with pytest.raises(InvalidValueError, match="cannot make outside/None-v0"):
+        EnvTarget("outside/None-v0")
 
 
 @pytest.mark.slow
 def test_an_environment_of_others_is_checked_by_its_id():
-    report = check_reward("tests.gym.foreign_envs:foreign/Info-v0", n=8)
+    report = check_reward("tests.gym.foreign_envs:outside/Info-v0", n=8)
     assert report.line("oracle").status == "pass"
     assert report.line("executes answers").status == "pass"
     assert report.line("splits").status == "skip"

@@ -27,7 +27,7 @@ MOST_TOLD = 0.05
 """Share of prompts that may hold the answer: by chance, or as one of several things to choose from."""
 
 LABELS = ("task", "tier", "split", "problem_id")
-"""Keys of an info that name the problem."""
+"""Keys of an info that name the problem: they may hold a word of the answer, but not be it."""
 
 FEW = "a tier is declared in `small_tiers`"
 
@@ -133,7 +133,7 @@ def leaks(exam: Exam) -> Finding:
         f"info[{name!r}] holds the answer"
         for s in exam.sample
         for name, value in s.info.items()
-        if name not in LABELS and _is_answer(value, s)
+        if _is_answer(value, s, named=name not in LABELS)
     ]
     told = [s for s in exam.sample if s.told]
     share = len(told) / len(exam.sample)
@@ -143,15 +143,17 @@ def leaks(exam: Exam) -> Finding:
     return judged(found, f"{len(exam.sample)} prompts and infos say nothing of the answer")
 
 
-def _is_answer(value: object, specimen: Specimen) -> bool:
-    """Whether a value of an info is or names the answer; a single character or a small number does so by chance."""
+def _is_answer(value: object, specimen: Specimen, named: bool) -> bool:
+    """Whether a value of an info is the answer, or names it; a small number or single character does so by chance."""
     if isinstance(value, (dict, list)):
         parts = value.values() if isinstance(value, dict) else value
-        return any(_is_answer(part, specimen) for part in parts)
+        return any(_is_answer(part, specimen, named) for part in parts)
     text, reference = str(value), str(specimen.reference)
     if text in (specimen.right, specimen.final):
         return True
-    return len(reference) > 2 and re.search(rf"(?<!\w){re.escape(reference)}(?!\w)", text) is not None
+    if len(reference) <= 2:
+        return False
+    return text == reference or (named and re.search(rf"(?<!\w){re.escape(reference)}(?!\w)", text) is not None)
 
 
 def _cost(costs: list[float], limit: float, what: str) -> Finding:
