@@ -6,10 +6,8 @@ A `Subject` is a picklable description; it is opened in the child process, so th
 from __future__ import annotations
 
 import importlib
-import os
 import pickle
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import gymnasium
 
 from grpo_gym.checks.target import Target, TaskTarget
 from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.importing import see_current_folder
 from grpo_gym.registration import registered_ids, tasks_of
 from grpo_gym.task import Task
 
@@ -74,7 +73,7 @@ class Subject:
 
             return True, lambda: target_of_dataset(name)
         if module:
-            _see_current_folder()
+            see_current_folder()
             found = _import(module, self.spec)
             if not _ENV_ID.fullmatch(name):
                 return self._attribute(found, name)
@@ -106,9 +105,3 @@ def _import(module: str, spec: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise InvalidValueError(f"cannot import the module of {spec!r}: {error}") from error
-
-
-def _see_current_folder() -> None:
-    folder = os.getcwd()
-    if folder not in sys.path and "" not in sys.path:
-        sys.path.append(folder)

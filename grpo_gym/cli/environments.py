@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +10,7 @@ import gymnasium
 
 from grpo_gym.env import TextEnv
 from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.importing import see_current_folder
 from grpo_gym.registration import registered_ids
 from grpo_gym.stream import TierChoice
 
@@ -27,7 +26,7 @@ def find(identifier: str) -> bool:
     """
     module, _, name = identifier.rpartition(":")
     if module:
-        _see_current_folder()
+        see_current_folder()
         try:
             importlib.import_module(module)
         except ImportError as error:
@@ -73,9 +72,3 @@ def start(env: gymnasium.Env[str, str], seed: int | None) -> tuple[str, dict[str
     if not isinstance(text, str):
         raise InvalidValueError(f"the environment shows {type(text).__name__}, not text")
     return text, info
-
-
-def _see_current_folder() -> None:
-    folder = os.getcwd()
-    if folder not in sys.path and "" not in sys.path:
-        sys.path.append(folder)

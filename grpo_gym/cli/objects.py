@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
-import sys
 from operator import attrgetter
 from typing import Any
 
 from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.importing import see_current_folder
 from grpo_gym.reward import Reward, as_reward
-
-
-def see_current_folder() -> None:
-    """Let modules in the current folder be imported, behind all installed ones."""
-    folder = os.getcwd()
-    if folder not in sys.path and "" not in sys.path:
-        sys.path.append(folder)
 
 
 def load_object(name: str) -> Any:

@@ -10,18 +10,27 @@ _NOTHING = re.compile(
 )
 """LaTeX, Markdown and blanks that print nothing by themselves."""
 
+_THOUGHT = re.compile(r"<(?P<closing>/)?(?P<name>think|thinking|thought)>")
+
 
 def outside_thoughts(response: str) -> str:
-    """Return the text outside `<think>...</think>`; an unclosed thought hides the rest, a stray end what is before."""
-    kept, position = [], 0
-    while (start := response.find("<think>", position)) >= 0:
-        end = response.find("</think>", start)
-        if end < 0:
-            break
-        kept.append(response[position:start])
-        position = end + len("</think>")
-    kept.append(response[position:])
-    return " ".join(kept).rsplit("</think>", 1)[-1].split("<think>", 1)[0]
+    """Return the text outside `<think>...</think>`.
+
+    Before a closing tag without an opening one all is thought; behind an opening one without a closing one, too.
+    """
+    kept: list[str] = []
+    position, opened = 0, False
+    for tag in _THOUGHT.finditer(response):
+        if tag["closing"]:
+            if not opened:
+                kept.clear()
+            position, opened = tag.end(), False
+        elif not opened:
+            kept.append(response[position : tag.start()])
+            opened = True
+    if not opened:
+        kept.append(response[position:])
+    return " ".join(kept)
 
 
 def letters_and_digits(text: str) -> int:

@@ -29,8 +29,9 @@ from grpo_gym.problem import Problem
 from grpo_gym.reward import Reward
 from grpo_gym.task import Task, Transcript, Turn
 from grpo_gym.verdict import Reason, Verdict
-from grpo_rewards.math.boxes import boxes, outside_thoughts
+from grpo_rewards.math.boxes import boxes
 from grpo_rewards.math.extract import final_answer
+from grpo_rewards.text import outside_thoughts
 
 MAX_TURNS = 8
 MAX_LENGTH = 100_000

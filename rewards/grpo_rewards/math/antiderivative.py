@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
-from grpo_gym.verdict import Reason, Verdict
-from grpo_rewards.math import guard
+from grpo_gym.verdict import Verdict
+from grpo_rewards.math.constructed import judge_constructed
 from grpo_rewards.math.derive import derive
 from grpo_rewards.math.equality import equal
-from grpo_rewards.math.extract import final_answer
-from grpo_rewards.math.guard import TooBigError, UndecidedError, UnreadableError
+from grpo_rewards.math.guard import TooBigError, UnreadableError
 from grpo_rewards.math.parser import parse
 from grpo_rewards.math.tree import Call, Node, Relation, Sym
 
@@ -30,23 +29,12 @@ class AntiderivativeReward(Reward):
             integrand = parse(str(problem.meta["integrand"]))
         except (UnreadableError, TooBigError) as error:
             return Verdict.abstain(f"the integrand cannot be read: {error}")
-        if len(response) > guard.MAX_RESPONSE:
-            return Verdict(0.0, Reason.TOO_BIG, feedback=f"the response has more than {guard.MAX_RESPONSE} characters")
-        try:
-            found = final_answer(response)
-            if found.hedged:
-                return Verdict(0.0, Reason.HEDGED, feedback="several different answers were offered")
-            if found.text is None:
-                return Verdict(0.0, Reason.NO_ANSWER, feedback=r"no \boxed{...} and no final-answer line")
-            slope = derive(_right_side(parse(found.text)), variable)
-            right = equal(slope, integrand)
-        except TooBigError as error:
-            return Verdict(0.0, Reason.TOO_BIG, feedback=f"the answer has {error}")
-        except (UnreadableError, UndecidedError) as error:
-            return Verdict(0.0, Reason.UNPARSEABLE, feedback=str(error))
-        if not right:
-            return Verdict(0.0, Reason.WRONG, feedback=f"the derivative of {found.text[:80]} is not the integrand")
-        return Verdict(1.0, Reason.CORRECT)
+
+        def fault(text: str) -> str:
+            right = equal(derive(_right_side(parse(text)), variable), integrand)
+            return "" if right else f"the derivative of {text[:80]} is not the integrand"
+
+        return judge_constructed(response, fault)
 
     def probes(self) -> Sequence[Probe]:
         """Answers that try to be paid without being right."""

@@ -1,4 +1,4 @@
-r"""Where thoughts end and boxes stand: the brace counting under `extract.py`, one pass over the text each."""
+r"""Where boxes stand: the brace counting under `extract.py`, one pass over the text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 _TOKEN = re.compile(r"(?P<box>\\{1,2}(?:boxed|fbox|framebox)\s*\{)|\\[\\{}]|(?P<open>\{)|(?P<close>\})")
 """A box is opened, an escaped brace or backslash, a brace. Escaped once more (as in JSON), a box is still a box."""
 
-_THOUGHT = re.compile(r"<(?P<closing>/)?(?P<name>think|thinking|thought)>")
-
 
 @dataclass(frozen=True)
 class Box:
@@ -18,26 +16,6 @@ class Box:
     start: int
     inside: int
     end: int
-
-
-def outside_thoughts(response: str) -> str:
-    """Return the text outside `<think>...</think>`.
-
-    Before a closing tag without an opening one all is thought; behind an opening one without a closing one, too.
-    """
-    kept: list[str] = []
-    position, opened = 0, False
-    for tag in _THOUGHT.finditer(response):
-        if tag["closing"]:
-            if not opened:
-                kept.clear()
-            position, opened = tag.end(), False
-        elif not opened:
-            kept.append(response[position : tag.start()])
-            opened = True
-    if not opened:
-        kept.append(response[position:])
-    return " ".join(kept)
 
 
 def boxes(text: str) -> list[Box]:

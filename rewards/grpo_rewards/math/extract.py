@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from grpo_rewards.math.boxes import Box, boxes, outside_thoughts
+from grpo_rewards.math.boxes import Box, boxes
 from grpo_rewards.math.fold import trim
+from grpo_rewards.text import outside_thoughts
 
 _LABEL = re.compile(
     r"\b(?:(?:answer|option|choice)\b(?:[ \t]{1,4}(?:to|for|of)\b[^.\n:=]{0,60}?)?[ \t*_]{0,12}"

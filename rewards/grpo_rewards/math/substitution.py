@@ -11,9 +11,8 @@ from fractions import Fraction
 
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
-from grpo_gym.verdict import Reason, Verdict
-from grpo_rewards.math import guard
-from grpo_rewards.math.extract import final_answer
+from grpo_gym.verdict import Verdict
+from grpo_rewards.math.constructed import judge_constructed
 from grpo_rewards.math.guard import TooBigError, UnreadableError
 from grpo_rewards.math.parser import parse
 from grpo_rewards.math.rational import rational
@@ -41,23 +40,12 @@ class SubstitutionReward(Reward):
             conditions = [_relation(str(text)) for text in problem.meta["conditions"]]
         except (UnreadableError, TooBigError) as error:
             return Verdict.abstain(f"a condition cannot be read: {error}")
-        if len(response) > guard.MAX_RESPONSE:
-            return Verdict(0.0, Reason.TOO_BIG, feedback=f"the response has more than {guard.MAX_RESPONSE} characters")
-        try:
-            found = final_answer(response)
-            if found.hedged:
-                return Verdict(0.0, Reason.HEDGED, feedback="several different answers were offered")
-            if found.text is None:
-                return Verdict(0.0, Reason.NO_ANSWER, feedback=r"no \boxed{...} and no final-answer line")
-            point = _values(parse(found.text, grouping=False), names)
-            broken = _broken(conditions, point, problem)
-        except TooBigError as error:
-            return Verdict(0.0, Reason.TOO_BIG, feedback=f"the answer has {error}")
-        except UnreadableError as error:
-            return Verdict(0.0, Reason.UNPARSEABLE, feedback=str(error))
-        if broken:
-            return Verdict(0.0, Reason.WRONG, feedback=f"{found.text[:80]} does not fulfil: {broken}")
-        return Verdict(1.0, Reason.CORRECT)
+
+        def fault(text: str) -> str:
+            broken = _broken(conditions, _values(parse(text, grouping=False), names), problem)
+            return f"{text[:80]} does not fulfil: {broken}" if broken else ""
+
+        return judge_constructed(response, fault)
 
     def probes(self) -> Sequence[Probe]:
         """Answers that try to be paid without being right."""
