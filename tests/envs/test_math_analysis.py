@@ -322,20 +322,6 @@ def test_right_answers_in_every_form_are_paid_and_others_are_not(task, tier):
             assert task.reward.score(task.answer(other), problem).value == 0.0
 
 
-def effort(task: Task, problem: Problem) -> float:
-    assert task.effort is not None
-    return task.effort(problem)
-
-
-def test_the_effort_does_not_fall_from_tier_to_tier():
-    for task in OURS.values():
-        medians = [
-            np.median([effort(task, task.problem(tier, "train", seed, 2)) for seed in range(150)])
-            for tier in task.tiers
-        ]
-        assert medians == sorted(medians), (task.name, medians)
-
-
 # --- the second opinion itself
 
 

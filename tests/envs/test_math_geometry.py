@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
 import pytest
 import sympy
 
@@ -242,20 +241,6 @@ def test_right_answers_in_every_form_are_paid_and_others_are_not(task, tier):
         for probe in task.reward.probes():
             assert float(task.reward.score(probe.response(problem), problem)) <= probe.at_most, probe.name
     assert paid <= (1 if task.name == "math.lattice_point" else 0)  # a constructed answer may fit by chance
-
-
-def effort(task: Task, problem: Problem) -> float:
-    assert task.effort is not None
-    return task.effort(problem)
-
-
-def test_the_effort_does_not_fall_from_tier_to_tier():
-    for task in OURS.values():
-        medians = [
-            np.median([effort(task, task.problem(tier, "train", seed, 2)) for seed in range(150)])
-            for tier in task.tiers
-        ]
-        assert medians == sorted(medians), (task.name, medians)
 
 
 # --- the checker of proofs

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 
-import numpy as np
 import pytest
 
 from grpo_envs.index import FAMILIES
@@ -92,17 +91,3 @@ def test_right_answers_in_every_form_are_paid_and_others_are_not(task, tier):
         if problem.meta["unit"]:
             wrong = problem.reference.replace(problem.meta["unit"], "m" if problem.meta["unit"] != "m" else "s")
             assert task.reward.score(f"\\boxed{{{wrong}}}", problem).value == 0.0, wrong
-
-
-def effort(task: Task, problem: Problem) -> float:
-    assert task.effort is not None
-    return task.effort(problem)
-
-
-def test_the_effort_does_not_fall_from_tier_to_tier():
-    for task in OURS.values():
-        medians = [
-            np.median([effort(task, task.problem(tier, "train", seed, 2)) for seed in range(200)])
-            for tier in task.tiers
-        ]
-        assert medians == sorted(medians), (task.name, medians)
