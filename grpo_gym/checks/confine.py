@@ -30,8 +30,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grpo_gym.checks import guard, kernel
-from grpo_gym.checks.refusals import refusals
+from grpo_gym.checks import guard
+from grpo_gym.isolation import kernel
+from grpo_gym.isolation.refusals import refusals
 
 KEPT_VARIABLES = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",

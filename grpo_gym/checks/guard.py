@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn, Protocol
 
-from grpo_gym.checks import kernel
+from grpo_gym.isolation import kernel
 
 PATIENCE = 1000
 """Milliseconds after which a guard looks around though nothing was reported: where a kernel has no process handles."""

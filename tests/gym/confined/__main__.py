@@ -21,8 +21,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from grpo_gym.checks import confine as confine_module
-from grpo_gym.checks import kernel as kernel_module
 from grpo_gym.checks.confine import confine
+from grpo_gym.isolation import kernel as kernel_module
 from tests.gym.confined import ATTACKS, DEEDS, Attempt, files, processes, work
 
 assert files

@@ -7,7 +7,7 @@ import os
 import socket
 from pathlib import Path
 
-from grpo_gym.checks.kernel import syscall
+from grpo_gym.isolation.kernel import syscall
 from tests.gym.confined import LIBC, attack, checked
 
 

@@ -14,8 +14,8 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 
-from grpo_gym.checks import kernel
-from grpo_gym.checks.kernel import syscall
+from grpo_gym.isolation import kernel
+from grpo_gym.isolation.kernel import syscall
 from tests.gym.confined import LIBC, attack, checked
 
 

@@ -6,8 +6,8 @@ import errno
 import os
 import socket
 
-from grpo_gym.checks import kernel
-from grpo_gym.checks.kernel import Refusal
+from grpo_gym.isolation import kernel
+from grpo_gym.isolation.kernel import Refusal
 
 _NEVER = """
 acct add_key adjtimex bind bpf chmod chown chroot clock_adjtime clock_settime connect delete_module fchmod fchmodat
