@@ -1,8 +1,8 @@
 """The process in which the thing under check runs: it makes problems, scores texts, and tells what it saw.
 
-A bare interpreter, started by `laboratory.py`. Requests are pickled, since the parent is trusted; replies are JSON,
-since the subject is not. A score that eats too much CPU is ended by the kernel (SIGPROF, whose default action kills
-even code that never comes back to Python); one that sleeps is ended by the parent.
+A fork of a bare interpreter (`nursery.py`), asked for by `laboratory.py`. Requests are pickled, since the parent is
+trusted; replies are JSON, since the subject is not. A score that eats too much CPU is ended by the kernel (SIGPROF,
+whose default action kills even code that never comes back to Python); one that sleeps is ended by the parent.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from grpo_gym.checks.forms import FORMS
+from grpo_gym.checks.pace import work
 from grpo_gym.checks.target import Target
 from grpo_gym.checks.watch import Watch, changes, global_state
 from grpo_gym.errors import GrpoGymError
@@ -163,6 +164,10 @@ class Bench:
                 yield from pool.map(self._judged, items)
         finally:
             sys.setswitchinterval(interval)
+
+    def pace(self) -> Iterator[Record]:
+        """Tell how long a fixed piece of work takes here."""
+        yield {"seconds": work()}
 
     def state(self, keys: list[Key], items: list[Item]) -> Iterator[Record]:
         """Make problems and score texts, twice, and tell what of the process's global state has changed by it.

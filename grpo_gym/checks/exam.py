@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,8 @@ from typing import TypeVar
 from grpo_gym.checks.child import Item, Key, Record, Right
 from grpo_gym.checks.forms import FORMS
 from grpo_gym.checks.laboratory import NOT_TRIED, Laboratory, Scored
+from grpo_gym.checks.nursery import nursery
+from grpo_gym.checks.pace import STANDARD, in_standard_seconds
 from grpo_gym.checks.specimen import Hostile, Others, Specimen, specimens
 from grpo_gym.checks.subjects import Subject
 from grpo_gym.checks.target import Facts
@@ -89,6 +91,7 @@ class Exam:
         self._labs = ExitStack()
 
     def __enter__(self) -> Exam:
+        nursery(OTHER_HASH_SEED)  # it imports while the first process works
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -168,13 +171,7 @@ class Exam:
     @cached_property
     def answered(self) -> list[tuple[Specimen, str | Right, Scored]]:
         """Every known right answer of the sample with its score; of an episode in turns, the oracle's play."""
-        rows: list[tuple[Specimen, str | Right]] = []
-        for specimen in self.sample:
-            if self.facts.interactive:
-                rows += [(specimen, Right("as it is"))] if specimen.right is not None else []
-            else:
-                rows += [(specimen, text) for text in specimen.answers]
-        return [(s, text, scored) for (s, text), scored in zip(rows, self.score(rows), strict=True)]
+        return self.answers_to(self.sample)
 
     @cached_property
     def paid(self) -> list[tuple[Specimen, str | Right, Scored]]:
@@ -217,6 +214,20 @@ class Exam:
     def hostile(self) -> list[Hostile]:
         """All texts that deserve nothing, as far as they may be tried."""
         return [*self.junk, *(self.code if self.hostile_rows else [])]
+
+    def answers_to(self, specimens: Sequence[Specimen]) -> list[tuple[Specimen, str | Right, Scored]]:
+        """Score every known right answer to problems."""
+        rows: list[tuple[Specimen, str | Right]] = []
+        for specimen in specimens:
+            if self.facts.interactive:
+                rows += [(specimen, Right("as it is"))] if specimen.right is not None else []
+            else:
+                rows += [(specimen, text) for text in specimen.answers]
+        return [(s, text, scored) for (s, text), scored in zip(rows, self.score(rows), strict=True)]
+
+    def steady(self, measure: Callable[[], float]) -> float:
+        """Measure a cost that seems too high again, in CPU seconds that do not depend on how busy the machine is."""
+        return in_standard_seconds(measure, lambda: float(self.lab.once("pace").get("seconds", STANDARD)))
 
     def score(self, rows: Sequence[tuple[Specimen, str | Right]]) -> list[Scored]:
         """Score answers to problems of the sample."""

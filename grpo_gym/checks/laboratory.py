@@ -11,16 +11,15 @@ import os
 import pickle
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
 from grpo_gym.checks.child import Item, Record
+from grpo_gym.checks.frames import Frames
+from grpo_gym.checks.nursery import Child, nursery
 from grpo_gym.checks.subjects import Subject
 from grpo_gym.checks.target import Facts
 from grpo_gym.errors import GrpoGymError
@@ -108,8 +107,8 @@ class Laboratory:
         self.isolation: tuple[bool, str] | None = None
         self._first: dict[str, Any] = {}
         self._warm: set[str] = set()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection | None = None
+        self._child: Child | None = None
+        self._pipe: Frames | None = None
 
     def __enter__(self) -> Laboratory:
         try:
@@ -172,7 +171,7 @@ class Laboratory:
     def _send(self, request: str, arguments: tuple[Any, ...], cpu_limit: float) -> bool:
         assert self._pipe is not None
         try:
-            self._pipe.send_bytes(pickle.dumps((request, arguments, cpu_limit)))
+            self._pipe.send(pickle.dumps((request, arguments, cpu_limit)))
         except OSError:
             return False
         return True
@@ -182,10 +181,11 @@ class Laboratory:
         assert self._pipe is not None
         late = False
         try:
-            if alive and self._pipe.poll(wall_limit):
-                reply: Record = json.loads(self._pipe.recv_bytes())
+            if alive:
+                reply: Record = json.loads(self._pipe.receive(wall_limit))
                 return reply
-            late = alive
+        except TimeoutError:
+            late = True
         except (EOFError, OSError, ValueError):
             pass
         return {"fate": self._end(late)}
@@ -193,33 +193,19 @@ class Laboratory:
     def _start(self) -> Facts:
         self._warm = set()
         ours, theirs = socket.socketpair()
-        path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
-        path += [] if os.getcwd() in path else [os.getcwd()]
-        program = (
-            f"import sys; sys.path[:] = {path!r}; from grpo_gym.checks.child import serve; serve({theirs.fileno()})"
-        )
-        environment = {**os.environ, "PYTHONHASHSEED": str(self.hash_seed), "TMPDIR": self.scratch.name}
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-c", program],
-                cwd=self.scratch.name,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        self._pipe = Connection(ours.detach())
-        self._pipe.send_bytes(pickle.dumps((self.subject, self.scratch.name)))
+            self._child = nursery(self.hash_seed).start(theirs.fileno(), self.scratch.name)
+        self._pipe = Frames(ours)
+        self._pipe.send(pickle.dumps((self.subject, self.scratch.name)))
         return self._opened()
 
     def _opened(self) -> Facts:
         """Return what the subject says of itself. Raises SubjectError when it cannot be opened."""
         assert self._pipe is not None
         try:
-            ready = self._pipe.poll(START_LIMIT)
-            record: Record = json.loads(self._pipe.recv_bytes()) if ready else {"error": "importing it takes too long"}
+            record: Record = json.loads(self._pipe.receive(START_LIMIT))
+        except TimeoutError:
+            record = {"error": "importing it takes too long"}
         except (EOFError, OSError, ValueError):
             record = {"error": f"importing it ends the process: {self._end(late=False)}"}
         if "facts" not in record:
@@ -233,16 +219,14 @@ class Laboratory:
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
-        process, self._process = self._process, None
-        if process is None:
+        child, self._child = self._child, None
+        if child is None:
             return ""
-        if not late:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=1.0)
-        code = process.poll()
+        code = child.wait(0.0 if late else 1.0)
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
+            os.killpg(child.pid, signal.SIGKILL)
+        if code is None:
+            child.wait(10.0)
         if late:
             return f"no answer within {self.wall_limit:g} s"
         if code == -signal.SIGPROF:

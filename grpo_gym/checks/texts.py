@@ -77,6 +77,7 @@ LONG_JUNK: dict[str, str] = {
     "boxes in boxes": r"\boxed{" * (SIZE // 8) + "}" * (SIZE // 8),
     "boxes side by side": r"\boxed{x} " * (SIZE // 10),
     "fractions in fractions": r"\frac{1}{" * (SIZE // 10) + "}" * (SIZE // 10),
+    "blanks behind an answer": f"The answer is x{' ' * (SIZE // 6)}x\n" * 6,
     "answer lines": "The answer is \n" * (SIZE // 15),
     "thoughts never closed": "<think>" * (SIZE // 7),
     "answer tags": "<answer>" * (SIZE // 8),

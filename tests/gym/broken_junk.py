@@ -183,9 +183,9 @@ def strips_step_by_step(response: str, problem: Problem) -> bool:
 # --- cost of junk ---
 
 
-@broken("cost of junk")
+@broken("cost of junk", floors={"cost of junk": 0.05})
 def quadratic(response: str, problem: Problem) -> bool:
-    return re.search(r"\s+$", response[:6_500] + "x") is None and is_right(response, problem)
+    return re.search(r"\s+$", response[:8_000] + "x") is None and is_right(response, problem)
 
 
 # --- own probes ---

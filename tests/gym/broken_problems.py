@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 from grpo_gym import Problem, Reason, Rng, Verdict
@@ -11,26 +10,27 @@ from grpo_gym.sources import Key, Procedural, labelled
 from tests.gym.broken_kit import broken, broken_problems, broken_source, is_right, number, said, sums
 
 
-def _work(seconds: float) -> None:
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+def _work() -> None:
+    """Two milliseconds where the limits were chosen: a multiple of the declared levels, on a slower machine as well."""
+    sum(k & 7 for k in range(40_000))
 
 
 # --- cost ---
 
 
-@broken_problems("generation cost", floors={"generation cost": 0.0003})
+@broken_problems("generation cost", floors={"generation cost": 0.0005})
 def searches_long(rng: Rng, tier: int) -> Problem:
-    _work(0.0005)
+    """One problem in four takes long to find."""
+    if rng.below(4) == 0:
+        _work()
     return sums(rng, tier)
 
 
-@broken("scoring cost", floors={"scoring cost": 0.001})
+@broken("scoring cost", floors={"scoring cost": 0.0005})
 def judges_long(response: str, problem: Problem) -> bool:
     right = is_right(response, problem)
     if right:
-        _work(0.002)
+        _work()
     return right
 
 

@@ -63,7 +63,7 @@ def short_limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Texts that hang are found sooner; only the one that sleeps needs the clock."""
     monkeypatch.setattr(laboratory, "CPU_LIMIT", 0.5)
     if "waits" in request.node.name:
-        monkeypatch.setattr(laboratory, "WALL_LIMIT", 3.0)
+        monkeypatch.setattr(laboratory, "WALL_LIMIT", 2.0)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_gym import Reason
-from grpo_rewards.math import verify
+from grpo_rewards.math import extract, verify
 from grpo_rewards.math.extract import final_answer
 
 
@@ -158,6 +158,13 @@ HOSTILE = {
     "dots and blanks": "\\boxed{5" + ". " * MANY + "}",
     "stars": "Answer: " + "*" * 3 * MANY,
     "beyond the limit": "5" * 1_000_000,
+    "an answer and blanks": "The answer is 5" + " " * 19_000 + "x",
+    "an answer, commas and blanks": "The answer is 5" + ",   " * 4_000 + "x",
+    "an answer and remarks": "The answer is 5" + " (a" * MANY,
+    "fillers": "The answer is " + "then " * MANY,
+    "fractions in fractions": "Answer: " + "\\frac{1}{" * (MANY // 4) + "}" * (MANY // 4),
+    "corrections": "\\boxed{1} " + "wait " * MANY,
+    "corrections of labels": "\\boxed{1} wait " + "the answer is \n" * (MANY // 4),
 }
 
 
@@ -167,6 +174,31 @@ def test_hostile_texts_are_judged_in_linear_time(name):
     began = time.process_time()
     assert verify(HOSTILE[name], "5").value == 0.0
     assert time.process_time() - began < 1.0
+
+
+LABELLED = [
+    "answer",
+    "Answer is",
+    "option:",
+    "SOLUTIONS ARE",
+    "\u017folution i\u017f",
+    "#### ",
+    "## answer",
+    "**Answer**",
+    "for",
+]
+
+
+@given(st.lists(st.sampled_from([*LABELLED, " ", "\n", "5", " for ", " is ", "=", "x" * 9]), max_size=40).map("".join))
+def test_the_last_label_is_found_whichever_block_of_lines_it_stands_in(text):
+    everywhere = [
+        match.end()
+        for pattern in (extract._LABEL, extract._HASHES, extract._HEADING)
+        for match in pattern.finditer(text)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extract, "_BLOCK", 8)
+        assert extract._label_end(text) == max(everywhere, default=None)
 
 
 @given(st.text())

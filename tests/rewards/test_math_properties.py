@@ -136,6 +136,12 @@ def test_no_mixture_of_maths_raises(text):
     judge(text)
 
 
+def test_members_of_a_set_may_be_complex_without_an_imaginary_part():
+    """Hypothesis found it: the number has no order until its imaginary part is left out."""
+    assert verify(r"\boxed{\{0i\}}", "(0,1]").value == 0.0
+    assert verify(r"\boxed{\{0i\}}", r"\{0\}").value == 1.0
+
+
 @pytest.mark.slow
 @given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=14).map("".join)))
 @settings(max_examples=10_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 
 from grpo_gym.checks.exam import TOLERANCE, Exam
 from grpo_gym.checks.question import Finding, failed, judged, passed, question, skipped
@@ -13,6 +14,9 @@ WORST_RATIO = 20.0
 
 SLACK = 0.1
 """CPU seconds that any answer may cost."""
+
+PROBED = 8
+"""Problems that a reward's own probes are tried on."""
 
 NO_PROBLEM = "no problem could be made"
 NOT_ISOLATED = "this machine offers no isolation for code from outside, so texts that are programs were not tried"
@@ -73,7 +77,7 @@ def junk_pays(exam: Exam) -> Finding:
 @question("own probes", "the reward names this answer as one that it must refuse")
 def own_probes(exam: Exam) -> Finding:
     """The reward's own hostile answers earn no more than it says."""
-    rows = [(s, *probe) for s, others in exam.others for probe in others.told("probes") or ()]
+    rows = [(s, *probe) for s, others in exam.others[:PROBED] for probe in others.told("probes") or ()]
     errors = [error for _, others in exam.others if (error := others.error("probes"))]
     if not rows and not errors:
         return skipped("the reward brings no probes of its own")
@@ -114,18 +118,18 @@ def cost_of_junk(exam: Exam) -> Finding:
     usual = statistics.median([scored.cpu for _, _, scored in exam.answered] or [0.0])
     limit = exam.floor("cost of junk", max(SLACK, WORST_RATIO * usual))
     dear = sorted((row for row in rows if row.scored.cpu > limit), key=lambda row: -row.scored.cpu)[:3]
-    costs = {max(row.scored.cpu for row in rows): max(rows, key=lambda row: row.scored.cpu)}
-    if dear:  # a machine that is busy otherwise may have made it look dear
-        costs = {_least_cost(exam, row): row for row in dear}
+    costs = {row.scored.cpu: row for row in rows}
+    if dear:  # a slow or busy machine may have made it look dear
+        costs = {exam.steady(partial(_cost, exam, row)): row for row in dear}
     worst = max(costs)
     text = f"the dearest, {costs[worst].name}, takes {1000 * worst:.1f} ms of CPU; a right answer {1000 * usual:.2f} ms"
     return passed(text) if worst <= limit else failed(f"{text} (limit {1000 * limit:g} ms)")
 
 
-def _least_cost(exam: Exam, row: Hostile) -> float:
-    """Return the CPU seconds that a text takes, the least of four tries."""
-    again = exam.score([(row.specimen, row.text)] * 3)
-    return min(row.scored.cpu, *(scored.cpu for scored in again if not scored.fate))
+def _cost(exam: Exam, row: Hostile) -> float:
+    """Return the CPU seconds that a text takes."""
+    [scored] = exam.score([(row.specimen, row.text)])
+    return float("inf") if scored.fate else scored.cpu
 
 
 def _died(row: Hostile) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import statistics
-from itertools import combinations
+from collections.abc import Callable
+from itertools import combinations, count, cycle
 
 from grpo_gym.checks.child import Key
-from grpo_gym.checks.exam import SEED, Exam
+from grpo_gym.checks.exam import HELD_OUT, SEED, Exam
 from grpo_gym.checks.question import Finding, failed, judged, passed, percent, question, shown, skipped
 from grpo_gym.checks.specimen import Specimen
 from grpo_gym.problem import SPLITS, Split
@@ -37,7 +38,13 @@ def generation_cost(exam: Exam) -> Finding:
     """Ninety-five in a hundred problems are made quickly."""
     if not exam.sample:
         return skipped("no problem could be made")
-    return _cost([s.cpu for s in exam.sample], exam.floor("generation cost", GENERATION), "to make")
+    new = count(exam.n * (1 + HELD_OUT))
+
+    def again() -> float:
+        made = exam.lab.ask("make", [Key(None, "train", SEED, next(new)) for _ in range(exam.n)])
+        return _p95([record["cpu"] for record in made if "cpu" in record])
+
+    return _cost(exam, [s.cpu for s in exam.sample], again, exam.floor("generation cost", GENERATION), "to make")
 
 
 @question("scoring cost", 'score faster, or declare `cost = "slow"`, so that workers do it with a deadline')
@@ -47,7 +54,14 @@ def scoring_cost(exam: Exam) -> Finding:
         return skipped("no right answer is known")
     slow = exam.facts.cost == "slow"
     limit = exam.floor("scoring cost", exam.facts.time_limit if slow else SCORING)
-    return _cost([scored.cpu for _, _, scored in exam.answered], limit, "to judge")
+    new = cycle(range(0, len(exam.held_out), exam.n))
+
+    def again() -> float:
+        start = next(new, 0)
+        answered = exam.answers_to(exam.held_out[start : start + exam.n]) or exam.answered
+        return _p95([scored.cpu for _, _, scored in answered])
+
+    return _cost(exam, [scored.cpu for _, _, scored in exam.answered], again, limit, "to judge")
 
 
 @question("duplicates", "widen the generator, or declare the tier in `small_tiers`")
@@ -156,7 +170,14 @@ def _is_answer(value: object, specimen: Specimen, named: bool) -> bool:
     return text == reference or (named and re.search(rf"(?<!\w){re.escape(reference)}(?!\w)", text) is not None)
 
 
-def _cost(costs: list[float], limit: float, what: str) -> Finding:
-    p95 = sorted(costs)[min(len(costs) - 1, int(0.95 * len(costs)))]
+def _p95(costs: list[float]) -> float:
+    return sorted(costs)[min(len(costs) - 1, int(0.95 * len(costs)))] if costs else float("inf")
+
+
+def _cost(exam: Exam, costs: list[float], again: Callable[[], float], limit: float, what: str) -> Finding:
+    """Judge the cost that nineteen in twenty keep to; one that seems too high on other problems, four times over."""
+    p95 = _p95(costs)
+    if p95 > limit:
+        p95 = exam.steady(again)
     text = f"95 in 100 take at most {1000 * p95:.2f} ms of CPU {what}"
     return passed(text) if p95 <= limit else failed(f"{text} (limit {1000 * limit:g} ms)")

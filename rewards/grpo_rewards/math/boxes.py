@@ -20,14 +20,17 @@ class Box:
 
 def boxes(text: str) -> list[Box]:
     """Return the boxes in the order in which they end. One that is never closed hides none inside it."""
+    if "box" not in text:
+        return []
     found: list[Box] = []
     opened: list[tuple[int, int] | None] = []
     for token in _TOKEN.finditer(text):
-        if token["box"] is not None:
-            opened.append(token.span())
-        elif token["open"] is not None:
+        kind = token.lastgroup
+        if kind == "open":
             opened.append(None)
-        elif token["close"] is not None and opened:
+        elif kind == "box":
+            opened.append(token.span())
+        elif kind == "close" and opened:
             span = opened.pop()
             if span is not None:
                 found.append(Box(*span, token.end()))

@@ -36,10 +36,19 @@ _FILLER = re.compile(
 )  # fmt: skip
 _SENTENCE_END = re.compile(r"(?<![ (])[.!?](?=[)\]*\"'$]{0,3}(?:\s|$))|\n")
 _REMARK = re.compile(
-    r"[,;]?\s+(?:because|since|as|so|which|where|when|for|i\.e\.|that is|obtained|by|after|with|from|rather|not|"
-    r"in total)\b.*|\s+\([A-Za-z ]+\)\s*$",
+    r"(?:[,;]|(?<!\s))\s++(?:because|since|as|so|which|where|when|for|i\.e\.|that is|obtained|by|after|with|from|"
+    r"rather|not|in total)\b.*|(?<!\s)\s++\([A-Za-z ]++\)\s*+$",
     re.IGNORECASE | re.DOTALL,
 )
+"""What is said behind an answer. A run of blanks is tried once, from its beginning: there may be many blanks."""
+
+_LABELS = ("answer", "option", "choice", "solution", "####")
+"""One of them is part of every label; where none is, the patterns need not search."""
+
+_SAME_LETTERS = str.maketrans("\u017f\u0131\u0130", "sii")
+"""Letters that the patterns, which ignore case, take for these."""
+
+_BLOCK = 4_000
 _MATHS_SPAN = re.compile(r"\$\$?([^$]{1,4000})\$\$?|\\\((.{1,4000}?)\\\)|\\\[(.{1,4000}?)\\\]", re.DOTALL)
 
 _CORRECTION = re.compile(
@@ -145,7 +154,7 @@ def _content(text: str, box: Box) -> str:
 def _correction_behind(text: str, last: Box) -> Extraction | None:
     """Return the answer of a line that corrects the last box: "wait, that is wrong. The answer is 7."."""
     tail = text[last.end :]
-    correction = _CORRECTION.search(tail)
+    correction = _CORRECTION.search(tail) if _label_end(tail) is not None else None
     if correction is None:
         return None
     labelled = _labelled(tail[correction.start() :])
@@ -164,15 +173,29 @@ def _tagged(text: str) -> str | None:
 
 def _labelled(text: str) -> str | None:
     """Return what the last final-answer line says; one that stands alone is completed by the next line."""
-    last: re.Match[str] | None = None
-    for pattern in (_LABEL, _HASHES, _HEADING):
-        for match in pattern.finditer(text):
-            if last is None or match.end() > last.end():
-                last = match
-    if last is None:
+    end = _label_end(text)
+    if end is None:
         return None
-    said = _statement(text[last.end() : last.end() + 20_000])
+    said = _statement(text[end : end + 20_000])
     return "" if _is_cut(said) else said
+
+
+def _label_end(text: str) -> int | None:
+    """Return where the last label ends, None without one.
+
+    No label goes over the end of a line. So the lines are searched from the last one back, in growing blocks.
+    """
+    folded = text.translate(_SAME_LETTERS).lower() if not text.isascii() else text.lower()
+    if not any(label in folded for label in _LABELS):
+        return None
+    end, size = len(text), _BLOCK
+    while end > 0:
+        start = text.rfind("\n", 0, max(0, end - size)) + 1
+        ends = [match.end() for pattern in (_LABEL, _HASHES, _HEADING) for match in pattern.finditer(text, start, end)]
+        if ends:
+            return max(ends)
+        end, size = start, 2 * size
+    return None
 
 
 def _statement(behind: str) -> str:
@@ -181,12 +204,14 @@ def _statement(behind: str) -> str:
     if not behind.strip():
         return ""
     behind = behind.lstrip()
-    while (filler := _FILLER.match(behind)) is not None and filler.end() and behind[filler.end() :].strip(" .*"):
-        behind = behind[filler.end() :]  # "then 5" says 5, but "then" alone may be the answer
+    position, end = 0, len(behind.rstrip(" .*"))
+    while (filler := _FILLER.match(behind, position)) is not None and filler.end() < end:
+        position = filler.end()  # "then 5" says 5, but "then" alone may be the answer
+    behind = behind[position:]
     span = _MATHS_SPAN.match(behind)
     start = span.end() if span is not None else 0
-    end = _SENTENCE_END.search(behind, start)
-    sentence = behind[: end.start()] if end is not None else behind
+    stop = _SENTENCE_END.search(behind, start)
+    sentence = behind[: stop.start()] if stop is not None else behind
     head, rest = sentence[:start], sentence[start:]
     return trim(head + _REMARK.sub("", rest))
 

@@ -98,12 +98,13 @@ class Operators(Atoms):
 
     def derivative(self) -> Node | None:
         r"""Read `{d}{dx}` and its operand, or `{dy}{dx}` as a name, behind a fraction sign; None for others."""
-        if self.peek() is None or self.tokens[self.position].text != "{":
+        opening, sign = self.peek(), self.peek(1)
+        if opening is None or opening.text != "{" or sign is None or sign.text not in ("d", "partial"):
             return None
         middle = self.matching(self.position)
         end = self.matching(middle + 1) if middle + 1 < len(self.tokens) else middle
         top, bottom = self.tokens[self.position + 1 : middle], self.tokens[middle + 2 : end]
-        if len(bottom) < 2 or not top or top[0].text not in ("d", "partial") or bottom[0].text != top[0].text:
+        if len(bottom) < 2 or not top or bottom[0].text != top[0].text:
             return None
         if bottom[1].kind != "sym" or top[0].kind not in ("sym", "text", "cmd"):
             return None

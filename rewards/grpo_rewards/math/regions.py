@@ -230,7 +230,7 @@ def _end(node: Node) -> End | None:
         found = values((node,), {}, real=True)[0][0]
     except (DomainError, UndecidedError):
         return None
-    return None if found.imag else End(0, found)
+    return None if found.imag else End(0, found.real)  # 0i has no order, 0 has
 
 
 def _number(value: Any) -> Any:

@@ -8,8 +8,8 @@ functions (`sqrt`, `sin`), units behind a number (`5 cm`) and single variables. 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from grpo_rewards.math import guard
 from grpo_rewards.math.guard import UnreadableError
@@ -39,10 +39,10 @@ _LEIBNIZ = re.compile(r"(?<![A-Za-z\\])d([a-zA-Z]) ?/ ?d([a-zA-Z])(?![A-Za-z])")
 _NO_DELIMITER = re.compile(r"\\(?:left|right) ?\.")
 _HEXADECIMAL = re.compile(r"\b0[xX][0-9a-fA-F]")
 _MODULE = re.compile(r"\b(?:np|numpy|math|sympy|torch)\.(?=[a-z])")
+_ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of an answer.
 
     Attributes:
@@ -56,7 +56,7 @@ class Token:
 
     kind: str
     text: str
-    value: Fraction = Fraction(0)
+    value: Fraction = _ZERO
     tight: bool = True
     rounded: bool = False
 
@@ -104,22 +104,23 @@ class _Lexer:
             if match is None:
                 raise UnreadableError(f"no maths: {text[position : position + 20]!r}")
             position = match.end()
-            if match.lastgroup == "space":
+            kind = match.lastgroup
+            if kind == "space":
                 self.tight = False
-            elif match["word"] is not None:
-                self._word(match["word"])
-            elif match["command"] is not None:
-                self._command(match["command"][1:])
-            elif match["sign"] is not None:
-                self._sign(match["sign"])
-            elif match["escaped"] is not None:
-                self._escaped(match["escaped"][1])
-            elif match["env"] is not None or match["newline"] is not None:
-                self._put("env" if match["env"] else "op", match["env"] or "\\\\")
+            elif kind == "word":
+                self._word(match[0])
+            elif kind == "command":
+                self._command(match[0][1:])
+            elif kind == "sign":
+                self._sign(match[0])
+            elif kind == "escaped":
+                self._escaped(match[0][1])
+            elif kind == "env" or kind == "newline":
+                self._put("env" if kind == "env" else "op", match[0] if kind == "env" else "\\\\")
             else:
                 position = self._number(match)
 
-    def _put(self, kind: str, text: str, value: Fraction = Fraction(0), rounded: bool = False) -> None:
+    def _put(self, kind: str, text: str, value: Fraction = _ZERO, rounded: bool = False) -> None:
         self.tokens.append(Token(kind, text, value, self.tight, rounded))
         self.tight = True
         guard.check(len(self.tokens), guard.MAX_TOKENS, "symbols")
