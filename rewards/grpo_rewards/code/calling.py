@@ -1,0 +1,170 @@
+"""Tests that are calls: arguments go to the solution's child, values come back and are compared here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from grpo_gym.verdict import Reason
+from grpo_rewards.code import compare
+from grpo_rewards.code.checking import check
+from grpo_rewards.code.confined import codec
+from grpo_rewards.code.confined.channel import Closed, Malformed, TooLarge
+from grpo_rewards.code.confined.zygote import SOLUTION
+from grpo_rewards.code.conversation import Conversation
+from grpo_rewards.code.job import Job
+from grpo_rewards.code.outcome import Outcome
+from grpo_rewards.code.plain import shown, why_not_plain
+from grpo_rewards.code.plain_asserts import PlainAssert
+from grpo_rewards.code.sandbox import Open
+from grpo_rewards.code.suite import FunctionSuite
+from grpo_rewards.code.watch import LimitReached, Watch
+
+_SMALL = 1 << 16
+_LARGE = 8 << 20
+
+
+class Call(NamedTuple):
+    """A call of the solution's function, and what decides about its value.
+
+    Attributes:
+        name: The function, or "Class.method".
+        args: Its arguments, as `codec.encode` writes them.
+        decide: Returns "" when the value is right, else what is wrong with it.
+        about: What a failure tells besides: "call", "expected".
+        largest: Bytes of the longest reply that can be right.
+        plain: Whether a value that is no plain data settles it; else tests in a process of their own must look at it.
+    """
+
+    name: str
+    args: Any
+    decide: Callable[[Any], str]
+    about: dict[str, Any]
+    largest: int
+    plain: bool = True
+
+
+class NotPlainEnough(Exception):
+    """A value came that only tests in a process of their own can judge."""
+
+
+def run_function(job: Job, suite: FunctionSuite, open_sandbox: Open) -> Outcome:
+    """Make the calls of a suite, compare their values or put them to its checker."""
+    values: list[Any] = []
+    calls = []
+    for args, expected in zip(suite.inputs, suite.outputs, strict=True):
+        tree = codec.encode(expected) if suite.checker is None else None
+        largest = _SMALL + 4 * len(str(tree)) if suite.checker is None else _LARGE
+        about = {"call": f"{suite.fn_name}({', '.join(shown(arg) for arg in args)})"}
+        if suite.checker is None:
+            about["expected"] = shown(expected)
+        calls.append(Call(suite.fn_name, codec.encode(list(args)), _decider(suite, expected, values), about, largest))
+    outcome = run_calls(job, calls, open_sandbox)
+    if suite.checker is not None:
+        right = [number for number, test in enumerate(outcome.tests) if test["ok"]]
+        cases = {n: (list(suite.inputs[n]), got, suite.outputs[n]) for n, got in zip(right, values, strict=True)}
+        check(job, suite.checker, cases, outcome, open_sandbox)
+    return outcome
+
+
+def _decider(suite: FunctionSuite, expected: Any, values: list[Any]) -> Callable[[Any], str]:
+    """Return what decides about one value; a checker's decision comes later, for all values at once."""
+
+    def compares(tree: Any) -> str:
+        got = codec.decode(tree, arrays=False)
+        same = compare.same_value(got, expected, suite.tolerance)
+        return "" if same else compare.first_difference(got, expected, suite.tolerance)
+
+    def keeps(tree: Any) -> str:
+        values.append(codec.decode(tree, arrays=False))
+        return ""
+
+    return compares if suite.checker is None else keeps
+
+
+def assert_call(one: PlainAssert) -> Call:
+    """Return an assert as a call with its decision."""
+
+    def decides(tree: Any) -> str:
+        got = codec.decode(tree)
+        if why_not_plain(got):
+            raise NotPlainEnough
+        try:
+            right = bool(one.holds(got))
+        except Exception as error:  # an array, a signalling nan: values that Python itself does not compare
+            raise NotPlainEnough from error
+        return "" if right else f"got {shown(got)}" + (f", expected {one.expected}" if one.expected else "")
+
+    about = {"call": one.source} | ({"expected": one.expected} if one.expected else {})
+    return Call(one.name, codec.encode(list(one.args)), decides, about, _LARGE, plain=False)
+
+
+def run_calls(job: Job, calls: Sequence[Call], open_sandbox: Open) -> Outcome:
+    """Make calls one after another in one child, and decide about each value."""
+    outcome, sandbox = Outcome(total=len(calls)), open_sandbox(SOLUTION)
+    talk = Conversation(sandbox, job.allowance(len(calls)), job.output)
+    watch = Watch(lambda: [sandbox.clock()], job.time_s)
+    try:
+        talk.send(job.task("function"))
+        for call in calls:
+            talk.send({"call": call.name, "args": call.args})
+        _answers(talk, watch, calls, outcome, job.every_test)
+        outcome.cpu_s = watch.cpu_s()
+    except LimitReached as limit:
+        outcome.fail(limit.reason, f"the {limit.reason.value.replace('_', ' ')} was reached", **_about(calls, outcome))
+        outcome.cpu_s = watch.cpu_s()
+    except Closed:
+        talk.close()
+        ended = sandbox.ended()
+        outcome.death(ended, job.allowance(len(calls)).cpu_s)
+        outcome.cpu_s, outcome.stdout = ended.cpu_s, talk.tail()
+        return outcome
+    except (TooLarge, Malformed) as error:
+        outcome.fail(Reason.PROTOCOL_VIOLATION, f"the answer is no plain data: {error}", **_about(calls, outcome))
+    except BaseException:
+        talk.close()
+        raise
+    talk.close()
+    outcome.stdout = talk.tail()
+    return outcome
+
+
+def _about(calls: Sequence[Call], outcome: Outcome) -> dict[str, Any]:
+    return calls[len(outcome.tests)].about if len(outcome.tests) < len(calls) else {}
+
+
+def _answers(talk: Conversation, watch: Watch, calls: Sequence[Call], outcome: Outcome, every: bool) -> None:
+    """Read the answers to all calls, and decide."""
+    reply = _object(talk.receive(_SMALL, watch))
+    if "error" in reply:
+        outcome.fault(_object(reply["error"]))
+        return
+    for call in calls:
+        watch.next_part()
+        reply = _object(talk.receive(call.largest, watch))
+        if "value" in reply:
+            wrong = call.decide(reply["value"])
+            if wrong:
+                outcome.fail(Reason.WRONG_ANSWER, wrong, **call.about, got=_shown_tree(reply["value"]))
+            else:
+                outcome.succeed()
+        elif "refused" in reply and not call.plain:
+            raise NotPlainEnough
+        elif "refused" in reply:
+            what = f"returned what is no plain data: {shown(reply['refused'])}"
+            outcome.fail(Reason.PROTOCOL_VIOLATION, what, **call.about)
+        else:
+            outcome.fault(_object(reply.get("error")), **call.about)
+        if outcome.failure and not every:
+            return
+
+
+def _object(message: Any) -> dict[str, Any]:
+    """Return a message that must be an object. Raises Malformed."""
+    if not isinstance(message, dict):
+        raise Malformed(f"a message that is {type(message).__name__}")
+    return message
+
+
+def _shown_tree(tree: Any) -> str:
+    return shown(codec.decode(tree, arrays=False))
