@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import env_speed, learning, picture, step, verifier
+from benchmarks import env_speed, judge, learning, picture, step, verifier
 from benchmarks.rows import Report, Row
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -28,7 +28,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, seeds, problems: under 3 minutes")
     parser.add_argument(
-        "--only", action="append", choices=["env_speed", "verifier", "step", "learning"], help="may be given again"
+        "--only",
+        action="append",
+        choices=["env_speed", "verifier", "judge", "step", "learning"],
+        help="may be given again",
     )
     parser.add_argument("--json", type=Path, default=None, help="where the JSON goes (default: benchmarks/results/)")
     options = parser.parse_args()
@@ -39,6 +42,7 @@ def main() -> None:
     benchmarks: dict[str, Benchmark] = {
         "env_speed": env_speed.run,
         "verifier": verifier.run,
+        "judge": judge.run,
         "step": step.run,
         "learning": lambda quick: learning.run(quick, kept),
     }

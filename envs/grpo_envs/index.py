@@ -54,6 +54,29 @@ TASKS = {
     "physics.hydrogen": "grpo_envs.physics.hydrogen:hydrogen",
     "physics.spin": "grpo_envs.physics.spin:spin",
     "physics.commutator": "grpo_envs.physics.commutator:commutator",
+    "code.examples": "grpo_envs.code.examples:examples",
+    "code.lists": "grpo_envs.code.lists:lists",
+    "code.texts": "grpo_envs.code.texts:texts",
+    "code.numbers": "grpo_envs.code.numbers:numbers",
+    "code.records": "grpo_envs.code.records:records",
+    "code.matrices": "grpo_envs.code.matrices:matrices",
+    "code.nested": "grpo_envs.code.nested:nested",
+    "code.intervals": "grpo_envs.code.intervals:intervals",
+    "code.calendars": "grpo_envs.code.calendars:calendars",
+    "code.machines": "grpo_envs.code.machines:machines",
+    "code.robots": "grpo_envs.code.robots:robots",
+    "code.expressions": "grpo_envs.code.expressions:expressions",
+    "code.ledgers": "grpo_envs.code.ledgers:ledgers",
+    "code.networks": "grpo_envs.code.networks:networks",
+    "code.grids": "grpo_envs.code.grids:grids",
+    "code.schedules": "grpo_envs.code.schedules:schedules",
+    "code.knapsacks": "grpo_envs.code.knapsacks:knapsacks",
+    "code.subarrays": "grpo_envs.code.subarrays:subarrays",
+    "code.alignments": "grpo_envs.code.alignments:alignments",
+    "code.games": "grpo_envs.code.games:games",
+    "code.recurrences": "grpo_envs.code.recurrences:recurrences",
+    "code_repair.functions": "grpo_envs.code_repair.tasks:functions",
+    "code_repair.programs": "grpo_envs.code_repair.tasks:programs",
     "logic.guess_number": "grpo_envs.logic.guess_number:guess_number",
 }
 
@@ -79,6 +102,15 @@ FAMILIES = {
         "physics",
         "motion forces energy circuits heat quantum_box oscillator hydrogen spin commutator",
     ),
+    "code": _tasks(
+        "code",
+        "examples lists texts numbers records matrices nested intervals calendars machines robots expressions ledgers "
+        "networks grids schedules knapsacks subarrays alignments games recurrences",
+    ),
+    "code_repair": _tasks(
+        "code_repair",
+        "functions programs",
+    ),
 }
 """Mixtures. A new task does not join one by itself: the mixture would have other problems, which is a new version. The
 tasks of grpo/Arithmetic-v0 are what the shipped policy was taught, and where `grpo-gym train` begins."""
@@ -86,6 +118,8 @@ tasks of grpo/Arithmetic-v0 are what the shipped policy was taught, and where `g
 DATASETS = {
     "math": "grpo_envs.datasets:tasks",
     "math_tool": "grpo_envs.math_tool.tasks:from_dataset",
+    "code": "grpo_envs.datasets.code:tasks",
+    "code_repair": "grpo_envs.code_repair.tasks:from_dataset",
 }
 """Family -> what makes its tasks of a data set, `gym.make("grpo/Math-v0", dataset=...)`."""
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "sample": "print problems of an environment",
     "new": "write the first lines of a task of your own",
     "check": "see whether a reward can be fooled",
+    "doctor": "show what works on this machine, and how code is closed in",
 }
 
 HELP = f"""usage: grpo-gym COMMAND [options]

@@ -35,6 +35,7 @@ SYSCALLS: dict[str, tuple[int, int]] = {  # name: number on x86_64, on aarch64; 
     "clock_adjtime": (305, 266), "clock_settime": (227, 112), "clone": (56, 220), "clone3": (435, 435),
     "connect": (42, 203), "delete_module": (176, 106), "execve": (59, 221), "execveat": (322, 281),
     "fallocate": (285, 47), "close_range": (436, 436),
+    "io_setup": (206, 0), "sync": (162, 81), "syncfs": (306, 267),
     "fanotify_init": (300, 262), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55),
     "fchownat": (260, 54), "fcntl": (72, 25), "file_setattr": (469, 469), "finit_module": (313, 273), "fork": (57, -1),
     "fremovexattr": (199, 16), "fsconfig": (431, 431), "fsetxattr": (190, 7), "fsmount": (432, 432),

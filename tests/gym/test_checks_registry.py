@@ -11,6 +11,8 @@ from tests.shared import product_ids
 @pytest.mark.slow
 @pytest.mark.parametrize("identifier", product_ids())
 def test_every_line_of_every_registered_environment_passes(identifier: str) -> None:
-    report = check_reward(identifier, n=16)
+    report = check_reward(
+        identifier, n=8 if "/Code" in identifier else 16
+    )  # there, every answer is a program that runs
 
     assert report.ok, str(report)

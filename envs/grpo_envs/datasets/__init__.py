@@ -15,15 +15,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from grpo_envs.datasets.options import Stamps, as_json, check_subset, located, stamps
 from grpo_envs.datasets.presets import Preset, find, known_names, named
 from grpo_envs.datasets.rows import REWARD, Rows, unusable
 from grpo_envs.math.style import ANSWER_FORMAT, boxed
 from grpo_gym.data import Dataset, check_columns
-from grpo_gym.data.tables import SUFFIXES, absent, is_hub_id
-from grpo_gym.errors import DataError, InvalidValueError, UnknownNameError
+from grpo_gym.data.tables import is_hub_id
+from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.task import Task
 
 __all__ = ["tasks"]
@@ -48,21 +48,11 @@ def tasks(dataset: Any, columns: Any = None, preset: Any = None, subset: Any = N
         UnknownNameError: A preset, short name or problem field that does not exist; names the nearest.
         InvalidValueError: A value of another type, a subset of something that is no hub data set.
     """
-    options = {"dataset": dataset, "columns": columns, "preset": preset, "subset": subset}
-    try:
-        text = json.dumps(options, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(
-            f"dataset, columns, preset and subset are JSON values, for a spec holds them ({error}); "
-            "of rows or `datasets` objects make a Dataset and a Task of your own"
-        ) from None
-    if not isinstance(dataset, (str, list, dict)) or not dataset:
-        raise InvalidValueError(f"dataset is {dataset!r:.60}: give a name, a path, rows, or these by split")
-    return [_made(text, _stamps(dataset))]
+    return [_made(as_json(dataset, columns, preset, subset), stamps(dataset, find))]
 
 
 @lru_cache(maxsize=KEPT)
-def _made(text: str, stamps: tuple[tuple[str, int, int], ...]) -> Task:
+def _made(text: str, stamps: Stamps) -> Task:
     """Make the task of options as JSON; the stamps are those of its files, so that a changed file is read again."""
     options = json.loads(text)
     dataset, subset = options["dataset"], options["subset"]
@@ -73,9 +63,8 @@ def _made(text: str, stamps: tuple[tuple[str, int, int], ...]) -> Task:
         subset = own if subset is None else subset
     elif isinstance(dataset, str) and is_hub_id(dataset) and "/" not in dataset:
         raise UnknownNameError("data set", dataset, known_names())
-    if subset is not None and not (isinstance(dataset, str) and is_hub_id(dataset)):
-        raise InvalidValueError(f"subset is {subset!r}: only data sets of the hub have subsets")
-    dataset = _located(dataset)
+    check_subset(subset, dataset)
+    dataset = located(dataset)
     preset = _with_columns(preset, options["columns"])
     rows = Rows(preset)
     source = Dataset(dataset, rows.columns, transform=rows, subset=subset, check=unusable, only=preset.only)
@@ -95,13 +84,6 @@ def _on_hub(name: str, preset: Preset) -> tuple[str, list[str] | None]:
     return identifier, list(preset.hubs[identifier]) or None
 
 
-def _located(dataset: Any) -> Any:
-    """Return a data set with whole paths: it is read later, perhaps from another folder."""
-    if isinstance(dataset, dict):
-        return {split: _located(part) for split, part in dataset.items()}
-    return str(Path(dataset).resolve()) if isinstance(dataset, str) and not is_hub_id(dataset) else dataset
-
-
 def _with_columns(preset: Preset | None, columns: Any) -> Preset:
     """Return the preset with a map's columns in place of its own; without one, the map is all there is."""
     if columns is None:
@@ -118,19 +100,3 @@ def _with_columns(preset: Preset | None, columns: Any) -> Preset:
         names = [columns["meta"]] if isinstance(columns["meta"], str) else columns["meta"]
         changed["meta"] = {**preset.meta, **{name: (name,) for name in names}}
     return replace(preset, **changed)
-
-
-def _stamps(dataset: Any) -> tuple[tuple[str, int, int], ...]:
-    """Return name, time and size of a data set's files. Raises DataError, naming the nearest, for an absent one."""
-    paths = dataset.values() if isinstance(dataset, dict) else [dataset]
-    stamps = []
-    for path in paths:
-        if not isinstance(path, str) or (isinstance(dataset, str) and (find(path) or is_hub_id(path))):
-            continue
-        if not Path(path).is_file():
-            if Path(path).suffix in SUFFIXES:
-                raise absent(Path(path))
-            raise DataError(f"{path!r} is no {', '.join(SUFFIXES)} file (seen from {str(Path.cwd())!r})")
-        found = Path(path).stat()
-        stamps.append((str(Path(path).resolve()), found.st_mtime_ns, found.st_size))
-    return tuple(stamps)

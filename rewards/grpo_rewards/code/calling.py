@@ -9,7 +9,7 @@ from grpo_gym.verdict import Reason
 from grpo_rewards.code import compare
 from grpo_rewards.code.checking import check
 from grpo_rewards.code.confined import codec
-from grpo_rewards.code.confined.channel import Closed, Malformed, TooLarge
+from grpo_rewards.code.confined.channel import Channel, Closed, Malformed, TooLarge
 from grpo_rewards.code.confined.zygote import SOLUTION
 from grpo_rewards.code.conversation import Conversation
 from grpo_rewards.code.job import Job
@@ -54,7 +54,7 @@ def run_function(job: Job, suite: FunctionSuite, open_sandbox: Open) -> Outcome:
     calls = []
     for args, expected in zip(suite.inputs, suite.outputs, strict=True):
         tree = codec.encode(expected) if suite.checker is None else None
-        largest = _SMALL + 4 * len(str(tree)) if suite.checker is None else _LARGE
+        largest = _largest(tree) if suite.checker is None else _LARGE
         about = {"call": f"{suite.fn_name}({', '.join(shown(arg) for arg in args)})"}
         if suite.checker is None:
             about["expected"] = shown(expected)
@@ -96,7 +96,13 @@ def assert_call(one: PlainAssert) -> Call:
         return "" if right else f"got {shown(got)}" + (f", expected {one.expected}" if one.expected else "")
 
     about = {"call": one.source} | ({"expected": one.expected} if one.expected else {})
-    return Call(one.name, codec.encode(list(one.args)), decides, about, _LARGE, plain=False)
+    largest = _largest(codec.encode(one.only[0])) if one.only else _LARGE
+    return Call(one.name, codec.encode(list(one.args)), decides, about, largest, plain=False)
+
+
+def _largest(tree: Any) -> int:
+    """Return how many bytes a reply may have that gives a value equal to the one of a tree."""
+    return _SMALL + 4 * len(Channel.packed(tree))
 
 
 def run_calls(job: Job, calls: Sequence[Call], open_sandbox: Open) -> Outcome:
@@ -107,7 +113,7 @@ def run_calls(job: Job, calls: Sequence[Call], open_sandbox: Open) -> Outcome:
     try:
         talk.send(job.task("function"))
         for call in calls:
-            talk.send({"call": call.name, "args": call.args})
+            talk.send({"call": call.name, "args": call.args, "plain": _is_json(call.args)})
         _answers(talk, watch, calls, outcome, job.every_test)
         outcome.cpu_s = watch.cpu_s()
     except LimitReached as limit:
@@ -157,6 +163,11 @@ def _answers(talk: Conversation, watch: Watch, calls: Sequence[Call], outcome: O
             outcome.fault(_object(reply.get("error")), **call.about)
         if outcome.failure and not every:
             return
+
+
+def _is_json(tree: Any) -> bool:
+    """Whether a tree of `codec.encode` is the value itself: nothing in it is written by a tag."""
+    return type(tree) is not dict and (type(tree) is not list or all(map(_is_json, tree)))
 
 
 def _object(message: Any) -> dict[str, Any]:

@@ -71,11 +71,14 @@ def _process_of(handle: int) -> int:
 
 
 def _busy_s(process: int) -> float:
-    """Return the seconds that the threads of a process ran or were ready to run."""
-    busy = 0
+    """Return the seconds that the threads of a process ran, and that the one which was kept waiting most waited.
+
+    Not the sum of what they waited: many threads that mostly sleep would look as if the process never did.
+    """
+    ran = waited = 0
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{process}/task"):
             with suppress(OSError, ValueError), open(f"/proc/{process}/task/{thread}/schedstat") as file:
-                ran, waited = file.read().split()[:2]
-                busy += int(ran) + int(waited)
-    return busy / 1e9
+                its_ran, its_waited = map(int, file.read().split()[:2])
+                ran, waited = ran + its_ran, max(waited, its_waited)
+    return (ran + waited) / 1e9

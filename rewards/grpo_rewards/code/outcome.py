@@ -60,6 +60,7 @@ class Outcome:
 
     def fail(self, reason: Reason, message: str, **found: Any) -> None:
         """Note a failure of the test that comes next; the first one gives the reason."""
+        message, found = _printable(message), {key: _printable(value) for key, value in found.items()}
         if self.failure is None:
             self.reason = reason
             self.failure = {"test": len(self.tests), "message": message} | found
@@ -68,6 +69,7 @@ class Outcome:
 
     def withdraw(self, test: int, message: str, **found: Any) -> None:
         """Note that a test which was counted as passed did not pass; the reason is that of the first failing test."""
+        message, found = _printable(message), {key: _printable(value) for key, value in found.items()}
         self.passed -= 1
         self.tests[test] = {"ok": False, "message": message}
         if self.failure is None or test < self.failure["test"]:
@@ -131,6 +133,14 @@ class Outcome:
 def _text(told: Any, limit: int) -> str:
     """Return what a hostile process told, as far as it is text: anything else may be too deep to be written out."""
     return told[:limit] if isinstance(told, str) else ""
+
+
+def _printable(value: Any) -> Any:
+    """Return a text without what cannot be written to a file or plays tricks with a terminal; others as they are."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    escaped = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value)
+    return "".join(escaped)
 
 
 __all__ = ["SHOWN_TESTS", "Outcome", "Unsettled", "WorkerLost"]

@@ -38,6 +38,7 @@ class PlainAssert(NamedTuple):
         holds: Whether a value that the call returned satisfies it.
         expected: What it is compared with, for people; "" where it is only to be true or false.
         line: Its line in the text.
+        only: The value that it asks for, as a tuple of one; empty when others satisfy it too.
     """
 
     source: str
@@ -46,6 +47,7 @@ class PlainAssert(NamedTuple):
     holds: Callable[[Any], bool]
     expected: str
     line: int
+    only: tuple[Any, ...] = ()
 
 
 @functools.lru_cache(maxsize=512)
@@ -76,6 +78,7 @@ def _read(statement: ast.stmt, source: str) -> PlainAssert | None:
     if not isinstance(statement, ast.Assert) or statement.msg is not None:
         return None
     test, expected = statement.test, ""
+    only: tuple[Any, ...] = ()
     holds: Callable[[Any], bool] = bool
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, holds = test.operand, operator.not_
@@ -85,12 +88,13 @@ def _read(statement: ast.stmt, source: str) -> PlainAssert | None:
         if compare in (operator.is_, operator.is_not) and not (value is None or isinstance(value, bool)):
             return None
         expected = ast.unparse(test.comparators[0])
+        only = (value,) if compare in (operator.eq, operator.is_) else ()
         test, holds = test.left, functools.partial(compare, value)
     if not isinstance(test, ast.Call) or not isinstance(test.func, ast.Name) or test.keywords:
         return None
     args = tuple(ast.literal_eval(argument) for argument in test.args)
     text = ast.get_source_segment(source, statement) or ast.unparse(statement)
-    return PlainAssert(text, test.func.id, args, holds, expected, statement.lineno)
+    return PlainAssert(text, test.func.id, args, holds, expected, statement.lineno, only)
 
 
 def _names(code: str) -> Mapping[str, None]:

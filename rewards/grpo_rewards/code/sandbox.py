@@ -287,7 +287,8 @@ def _config(role: int, tier: Tier, packages: Sequence[str], control: int, scratc
     libraries = [path.with_name(f"{path.name}.libs") for path in places]
     here = Path(confined.__path__[0])
     return {
-        "control": control, "tier": tier, "scratch": scratch,
+        "control": control,
+        "tier": tier, "scratch": scratch,
         "readable": [str(path) for path in (*_standard_library(), *places, *libraries) if path.exists()],
         "listed": [str(folder) for folder in _module_folders()],
         "sites": sorted({str(path.parent) for path in places}),

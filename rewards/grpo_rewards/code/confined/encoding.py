@@ -55,6 +55,8 @@ def encode(value: Any, foreign: Hook | None = None) -> Any:
     Raises:
         NotPlain: With the name of the type, or the bound that was passed.
     """
+    if value is None or type(value) is bool:  # the commonest answers, spared the rest
+        return value
     try:
         return _Writer(foreign).write(value)
     except RecursionError:

@@ -27,15 +27,23 @@ _SPACES = kernel.NEW_MOUNTS | kernel.NEW_NAME | kernel.NEW_IPC | kernel.NEW_USER
 _PLACES = ("/tmp", "/var/tmp", "/mnt", "/media", "/dev/shm", "/run")
 _DEVICES = ("null", "zero", "urandom", "random")
 
+_FIRST_USER, _USERS = 61_184, 4_000
+"""User ids for services that come and go (systemd's are the same): nobody logs in with them."""
+
 _INSIDE = 1000
 """The user id of the children inside; that of the zygote inside is 0 where root mapped two, else the same."""
 
 
 def unused_user() -> int | None:
-    """Return a user id that nobody has and this process may take, or None: it is not root."""
+    """Return a user id that nobody has and this process may take, or None: it is not root.
+
+    Each zygote looks from another one on: threads, timers and signals are counted by user, and a run that takes all it
+    may should not take them from those beside it.
+    """
     if os.geteuid() != 0:
         return None
-    for user in range(61_234, 61_300):
+    for step in range(_USERS):
+        user = _FIRST_USER + (os.getpid() + step) % _USERS
         try:
             pwd.getpwuid(user)
         except KeyError:

@@ -67,13 +67,13 @@ def run_in(module: ModuleType, given: str, code: str) -> dict[str, type]:
     Raises:
         LoadError: One of them does not compile; nothing has run then.
     """
-    first = compiled(given, "given.py")
-    second = compiled(code, flags=first.co_flags & _FUTURES)
+    first = compiled(given, "given.py") if given else None
+    second = compiled(code, flags=first.co_flags & _FUTURES if first else 0)
     for file, text in (("given.py", given), (FILE, code)):
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     sys.setrecursionlimit(RECURSION + _depth())
     classes = {}
-    if given:
+    if first is not None:
         exec(first, module.__dict__)
         classes = classes_of(module)
     exec(second, module.__dict__)
@@ -128,7 +128,7 @@ def flush() -> bool:
         Whether that was possible.
     """
     done = True
-    for stream in (sys.stdout, sys.__stdout__):
+    for stream in (sys.stdout,) if sys.stdout is sys.__stdout__ else (sys.stdout, sys.__stdout__):
         try:
             if stream is not None and not stream.closed:
                 stream.flush()

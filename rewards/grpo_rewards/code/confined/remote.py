@@ -68,9 +68,10 @@ class Lender:
         names = [name for name in self.module.__dict__ if type(name) is str and not name.startswith("__")]
         self.channel.send({"names": names[:DECLARED]})
         while True:
-            self._answer(self.channel.receive(LARGEST))
+            self.answer(self.channel.receive(LARGEST))
 
-    def _answer(self, request: dict[str, Any]) -> None:
+    def answer(self, request: dict[str, Any]) -> None:
+        """Answer one question of the tests."""
         self.describer.forget(request.get("free", ()))
         packer = Packer(self.classes, self._write)
         try:
@@ -129,7 +130,7 @@ class Lender:
             reply = self.channel.receive(LARGEST)
             if "do" not in reply:
                 break
-            self._answer(reply)
+            self.answer(reply)
         if "error" in reply:
             error = reply["error"]
             if "ref" in error:

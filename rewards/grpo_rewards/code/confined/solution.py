@@ -68,17 +68,17 @@ def _serve_module(job: dict[str, Any], control: Channel, calls_fd: int | None) -
     control.send({"loaded": True})
     if job["mode"] == "function":
         while True:
-            control.send(_answer(module, control.receive(JOB)))
+            control.send(answer(module, control.receive(JOB)))
     assert calls_fd is not None
     from grpo_rewards.code.confined.remote import serve_calls
 
     serve_calls(module, classes, Channel(calls_fd))
 
 
-def _answer(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
+def answer(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
     """Call a function of the solution with arguments of its own, and tell what came of it."""
     try:
-        args = decode(request["args"])
+        args = request["args"] if request.get("plain") else decode(request["args"])
         value = _called(module, request["call"], args)
         tree = encode(value, base_data)
     except NotPlain as error:

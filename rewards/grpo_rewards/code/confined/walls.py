@@ -14,10 +14,10 @@ import errno
 import os
 import resource
 import signal
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from grpo_gym.isolation import kernel
 from grpo_gym.isolation.kernel import Refusal
@@ -32,17 +32,23 @@ ROOM_FOR_THREADS = 256 << 20
 MAX_FILES, MAX_TASKS = 64, 64
 """Open files; threads of one child."""
 
+MAX_TIMERS = 256
+"""Timers and queued signals, which the kernel counts by user."""
+
 _REACHES_OUT = """
-fanotify_init inotify_init inotify_init1 memfd_create memfd_secret mknod mknodat modify_ldt personality
-pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo tkill
+fanotify_init inotify_init inotify_init1 io_setup memfd_create memfd_secret mknod mknodat modify_ldt personality
+pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo sync syncfs tkill
 """
-"""Memory that no limit counts, watching files outside, devices, signals by other doors."""
+"""Memory that no limit counts, what the machine shares, watching files outside, devices, signals by other doors."""
+
+_RANKS = "ioprio_set sched_setaffinity sched_setattr sched_setparam sched_setscheduler setpriority"
+"""Change the rank of groups, or of all that a user runs; a run that ranks itself last is never seen to use its time."""
 
 _SIGNALLING_FILES = [("fcntl", 8), ("fcntl", 15), ("ioctl", 0x8901), ("ioctl", 0x8902)]
 """F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP: whom a file signals."""
 
-_ONE_PROCESS, _ONE_PROCESS_IO, _UNIX, _UNSHARE = 0, 1, 1, 2
-"""PRIO_PROCESS and IOPRIO_WHO_PROCESS: others mean a group, or all that a user runs. AF_UNIX. CLOSE_RANGE_UNSHARE."""
+_UNIX, _UNSHARE = 1, 2
+"""AF_UNIX, CLOSE_RANGE_UNSHARE."""
 
 _THREAD = kernel.CLONE_THREAD | 0x400  # CLONE_FILES: one table of open files, and one limit for it
 """What a new thread must share with the others."""
@@ -54,23 +60,6 @@ _OWN_PID = 0x7EADBEEF
 """Stands in the prepared filter for the process id of the child, which only the child knows."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
-
-
-_PER_RUN = (resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_AS)
-
-
-class Limits(NamedTuple):
-    """What one child may use.
-
-    Attributes:
-        cpu_s: Seconds of CPU after which the kernel ends it; the judge's own limit is finer and lower.
-        memory: Bytes of address space beyond what the zygote has mapped (`Walls.mapped`).
-        file: Bytes of the largest file it may write.
-    """
-
-    cpu_s: int
-    memory: int
-    file: int
 
 
 def close_in_zygote(readable: Sequence[str], listed: Sequence[str], scratch: str) -> None:
@@ -89,11 +78,9 @@ def close_in_zygote(readable: Sequence[str], listed: Sequence[str], scratch: str
     os.close(rules)
     needed = set(_ZYGOTE_NEEDS.split())
     refused = [refusal for refusal in refusals(spaces=False, signals_scoped=True) if refusal.call not in needed]
-    refused += [Refusal(call) for call in _REACHES_OUT.split()]
+    refused += [Refusal(call) for call in (_REACHES_OUT + _RANKS).split()]
     refused += [Refusal(call, argument=1, value=value) for call, value in _SIGNALLING_FILES]
     refused += [
-        Refusal("setpriority", argument=0, value=_ONE_PROCESS, equal=False),
-        Refusal("ioprio_set", argument=0, value=_ONE_PROCESS_IO, equal=False),
         Refusal("socketpair", argument=0, value=_UNIX, equal=False),  # the kernel loads modules for other families
         Refusal("fallocate", errno.EOPNOTSUPP),  # takes space faster than anybody can look; libraries write instead
         Refusal("close_range", argument=2, mask=_UNSHARE, value=_UNSHARE),  # a table of open files for each thread
@@ -107,14 +94,16 @@ def limit_zygote(tasks: int) -> None:
     Args:
         tasks: Threads that the children's user may have.
     """
-    _limit(
-        {
-            resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_NOFILE: MAX_FILES,
-            resource.RLIMIT_NPROC: tasks,
-            resource.RLIMIT_STACK: STACK,
-        }
-    )
+    bounds = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: MAX_FILES,
+        resource.RLIMIT_NPROC: tasks,
+        resource.RLIMIT_STACK: STACK,
+    }
+    if sys.platform == "linux":
+        bounds[resource.RLIMIT_SIGPENDING] = MAX_TIMERS
+    for kind, most in bounds.items():
+        _lower(kind, most)
 
 
 class Walls:
@@ -130,7 +119,6 @@ class Walls:
         self.user, self._dies_along = user, dies_along
         self.mapped = _mapped_bytes()
         self._filter = kernel.PreparedFilter(_refused(), _OWN_PID) if filtered else None
-        self._most = {kind: resource.getrlimit(kind)[1] for kind in _PER_RUN}
 
     def close_in(self) -> None:
         """Give up powers and calls for good. Raises OSError: nothing foreign may run then."""
@@ -147,22 +135,26 @@ class Walls:
         if self._filter is not None:
             self._filter.keep(os.getpid())
 
-    def limit(self, limits: Limits) -> None:
-        """Put the limits of one run in force for this process; it can only lower them."""
-        wanted = (limits.cpu_s, limits.file, self.mapped + limits.memory + ROOM_FOR_THREADS)
-        for kind, most in zip(_PER_RUN, wanted, strict=True):
-            hard = self._most[kind]
-            least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            with suppress(ValueError, OSError):  # macOS knows no limit of address space
-                resource.setrlimit(kind, (least, least))
+    def limit(self, cpu_s: int, memory: int, file: int) -> None:
+        """Put the limits of one run in force for this process; it can only lower them.
+
+        Args:
+            cpu_s: Seconds of CPU after which the kernel ends it; the judge's own limit is finer and lower.
+            memory: Bytes of address space beyond what the zygote has mapped.
+            file: Bytes of the largest file it may write.
+        """
+        _lower(resource.RLIMIT_CPU, cpu_s)
+        _lower(resource.RLIMIT_FSIZE, file)
+        _lower(resource.RLIMIT_AS, self.mapped + memory + ROOM_FOR_THREADS)
 
 
-def _limit(bounds: dict[int, int]) -> None:
-    for kind, most in bounds.items():
+def _lower(kind: int, most: int) -> None:
+    try:
+        resource.setrlimit(kind, (most, most))
+    except (ValueError, OSError):  # the hard one is lower already; or macOS, which knows no limit of address space
         hard = resource.getrlimit(kind)[1]
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with suppress(ValueError, OSError):  # macOS knows no limit of address space
-            resource.setrlimit(kind, (least, least))
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (hard, hard))
 
 
 def _refused() -> list[Refusal]:

@@ -32,7 +32,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from grpo_rewards.code.confined import namespaces, program
-from grpo_rewards.code.confined.walls import MAX_TASKS, Limits, Walls, close_in_zygote, limit_zygote, tasks_beside
+from grpo_rewards.code.confined.walls import MAX_TASKS, Walls, close_in_zygote, limit_zygote, tasks_beside
 
 RUN, STOP = b"R", b"S"
 ORDER = struct.Struct("=cxBBIQQ")  # order; slots of the descriptors as bits; role; CPU s; memory; largest file
@@ -84,7 +84,7 @@ class Zygote:
             self.scratch = namespaces.SCRATCH
         else:
             user = user if _may_read(readable, user) else None
-            tasks = 4 * MAX_TASKS + (tasks_beside() if user is None else 0)
+            tasks = MAX_TASKS if user is not None else 4 * MAX_TASKS + tasks_beside()
             self.scratch = config["scratch"]
         _import(config)  # in the namespace, which one thread alone can enter, but while all files can still be read
         self.walls = Walls(user, filtered=self.tier != "none", dies_along=self.tier != "namespaces")
@@ -181,21 +181,12 @@ class Zygote:
             order = _take(self._childs_line)
             if order is not None:
                 _, slots, role, *limits = ORDER.unpack(order[0])
-                self._place([slot for n, slot in enumerate(SLOTS) if slots >> n & 1], order[1])
-                self.walls.limit(Limits(*limits))
+                _place(slots, order[1])
+                self.walls.limit(*limits)
                 _PROGRAMS[role](3, 4)
                 status = 0
         finally:
             os._exit(status)
-
-    def _place(self, slots: list[int], descriptors: list[int]) -> None:
-        """Put the descriptors into their slots, nothing into the others, and close everything else."""
-        null = os.open(os.devnull, os.O_RDWR)
-        high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 2 * _HIGH) for descriptor in (*descriptors, null)]
-        given = dict(zip(slots, high, strict=False))
-        for slot in range(_LOW):
-            os.dup2(given.get(slot, high[-1]), slot)
-        os.closerange(_LOW, _MOST)
 
     def _end(self) -> tuple[int, float, float, int]:
         """Kill and reap what is left of a run and wipe its folder; return the child's status and usage."""
@@ -275,6 +266,19 @@ def _take(line: socket.socket) -> tuple[bytes, list[int]] | None:
     data = ancillary[0][2] if ancillary else b""
     descriptors = list(struct.unpack_from(f"={len(data) // 4}i", data))
     return (order, descriptors) if len(order) == ORDER.size else None
+
+
+def _place(slots: int, descriptors: list[int]) -> None:
+    """Put received descriptors into their slots and close everything else; a slot that is not given keeps nothing.
+
+    They came in the order of the slots, with the lowest numbers that were free: 3, 4, ... So each goes to a lower
+    place, or one that was emptied before, and none overwrites another.
+    """
+    given = iter(descriptors)
+    for number, slot in enumerate(SLOTS):
+        if slots >> number & 1:
+            os.dup2(next(given), slot)
+    os.closerange(_LOW if slots & 8 else _LOW - 1, _MOST)
 
 
 def _handles(process: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""Programming tasks: functions and programs by generated rules, judged by hidden tests."""
