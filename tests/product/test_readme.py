@@ -24,7 +24,7 @@ SHORT = ["--steps", "2", "--prompts", "4", "--evaluation.test-problems", "16", "
 
 
 def test_the_documents_hold_snippets() -> None:
-    assert (len(PYTHON), len(COMMANDS) > 8) == (6, True)
+    assert (len(PYTHON), len(COMMANDS) > 8) == (7, True)
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.strip().splitlines()[-1][:40])
@@ -53,7 +53,7 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
 
     (tmp_path / "my-model").symlink_to(FOLDER)
     commands = [shlex.split(line, comments=True) for line in COMMANDS if line.startswith("grpo-gym")]
-    assert {words[1] for words in commands} == {"list", "sample", "play", "train", "eval", "sft", "rescore", "check"}
+    assert {words[1] for words in commands} == {"list", "sample", "play", "train", "eval", "sft", "rescore", "check", "doctor"}
     for words in commands:
         arguments = words[1:]
         if words[1] == "train" and "--resume" not in words:
