@@ -64,18 +64,48 @@ def plain_asserts(source: str, given: str = "", entry_point: str | None = None) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = [_read(statement, source) for statement in ast.parse(source).body]
+            tree = ast.parse(source)
+            statements, called_as = _unwrapped(tree.body)
+            found = [_read(statement, source, called_as) for statement in statements]
             defined = _names(given)
+            rebound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     asserts = [one for one in found if one is not None]
+    if rebound & {*called_as, *(one.name for one in asserts)}:
+        return None
     foreign = any(one.name in defined or (hasattr(builtins, one.name) and one.name != entry_point) for one in asserts)
     return None if not asserts or len(asserts) < len(found) or foreign else tuple(asserts)
 
 
-def _read(statement: ast.stmt, source: str) -> PlainAssert | None:
+def _unwrapped(body: list[ast.stmt]) -> tuple[list[ast.stmt], dict[str, str]]:
+    """Return the statements that test, and what names in them stand for.
+
+    HumanEval's texts define `check(candidate)` and call it with the solution's function; what else stands there
+    (literals under a name, docstrings, `assert True`) tests nothing.
+    """
+    called_as: dict[str, str] = {}
+    match body:
+        case [*before, ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg=parameter)])) as check, ast.Expr() as last]:
+            match last.value:
+                case ast.Call(func=ast.Name(id=check.name), args=[ast.Name(id=function)], keywords=[]):
+                    body, called_as = [*before, *check.body], {parameter: function}
+    return [statement for statement in body if not _is_idle(statement)], called_as
+
+
+def _is_idle(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant()) | ast.Assert(test=ast.Constant(value=True)):
+            return True
+        case ast.Assign(targets=[ast.Name()], value=value):
+            ast.literal_eval(value)
+            return True
+    return False
+
+
+def _read(statement: ast.stmt, source: str, called_as: Mapping[str, str]) -> PlainAssert | None:
     """Return one statement as an assert, or None. Raises ValueError for an argument that is no literal."""
-    if not isinstance(statement, ast.Assert) or statement.msg is not None:
+    if not isinstance(statement, ast.Assert) or not isinstance(statement.msg, ast.Constant | None):
         return None
     test, expected = statement.test, ""
     only: tuple[Any, ...] = ()
@@ -94,7 +124,7 @@ def _read(statement: ast.stmt, source: str) -> PlainAssert | None:
         return None
     args = tuple(ast.literal_eval(argument) for argument in test.args)
     text = ast.get_source_segment(source, statement) or ast.unparse(statement)
-    return PlainAssert(text, test.func.id, args, holds, expected, statement.lineno, only)
+    return PlainAssert(text, called_as.get(test.func.id, test.func.id), args, holds, expected, statement.lineno, only)
 
 
 def _names(code: str) -> Mapping[str, None]:
