@@ -107,31 +107,24 @@ def _largest(tree: Any) -> int:
 
 def run_calls(job: Job, calls: Sequence[Call], open_sandbox: Open) -> Outcome:
     """Make calls one after another in one child, and decide about each value."""
-    outcome, sandbox = Outcome(total=len(calls)), open_sandbox(SOLUTION)
-    talk = Conversation(sandbox, job.allowance(len(calls)), job.output)
-    watch = Watch(lambda: [sandbox.clock()], job.time_s)
-    try:
+    outcome, sandbox, died = Outcome(total=len(calls)), open_sandbox(SOLUTION), False
+    allowance = job.allowance(len(calls))
+    with Conversation(sandbox, allowance, job.output) as talk:
+        watch = Watch(lambda: [sandbox.clock()], job.time_s)
         talk.send(job.task("function"))
         for call in calls:
             talk.send({"call": call.name, "args": call.args, "plain": _is_json(call.args)})
-        _answers(talk, watch, calls, outcome, job.every_test)
-        outcome.cpu_s = watch.cpu_s()
-    except LimitReached as limit:
-        outcome.fail(limit.reason, f"the {limit.reason.value.replace('_', ' ')} was reached", **_about(calls, outcome))
-        outcome.cpu_s = watch.cpu_s()
-    except Closed:
-        talk.close()
-        ended = sandbox.ended()
-        outcome.death(ended, job.allowance(len(calls)).cpu_s)
-        outcome.cpu_s, outcome.stdout = ended.cpu_s, talk.tail()
-        return outcome
-    except (TooLarge, Malformed) as error:
-        outcome.fail(Reason.PROTOCOL_VIOLATION, f"the answer is no plain data: {error}", **_about(calls, outcome))
-    except BaseException:
-        talk.close()
-        raise
-    talk.close()
-    outcome.stdout = talk.tail()
+        try:
+            _answers(talk, watch, calls, outcome, job.every_test)
+        except LimitReached as reached:
+            outcome.limit(reached, **_about(calls, outcome))
+        except Closed:
+            died = True
+        except (TooLarge, Malformed) as error:
+            outcome.fail(Reason.PROTOCOL_VIOLATION, f"the answer is no plain data: {error}", **_about(calls, outcome))
+    outcome.cpu_s, outcome.stdout = talk.cpu_s, talk.tail()
+    if died:
+        outcome.death(sandbox.ended(), allowance.cpu_s)
     return outcome
 
 

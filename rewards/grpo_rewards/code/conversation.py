@@ -41,6 +41,7 @@ class Conversation:
 
     Attributes:
         printed: What it printed: all of it, or at most the last TAIL bytes.
+        cpu_s: Seconds of CPU that it used, once this is closed.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Conversation:
     ) -> None:
         self.sandbox = sandbox
         self.printed = bytearray()
+        self.cpu_s = 0.0
         self._left, self._whole = output, whole
         self._queue: deque[memoryview] = deque()
         ours, theirs = socket.socketpair()
@@ -138,7 +140,17 @@ class Conversation:
                 os.close(descriptor)
         self._out = self._in = -1
         self._socket.close()
+        clock = self.sandbox.clock()
+        self.cpu_s, over = clock.cpu_s(), clock.ended()
         self.sandbox.stop()
+        if over:  # the clock stood still, and only the zygote knows what it would have shown
+            self.cpu_s = self.sandbox.ended().cpu_s
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def tail(self) -> str:
         """The end of what the child printed, as text."""

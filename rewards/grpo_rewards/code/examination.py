@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import signal
 import socket
+from contextlib import ExitStack
 from typing import Any
 
 from grpo_gym.verdict import Reason
@@ -28,39 +29,27 @@ _REPORT = 1 << 24
 def run_asserts(job: Job, suite: AssertSuite, open_sandbox: Open) -> Outcome:
     """Run the text of the tests beside the solution."""
     solution, tests = open_sandbox(SOLUTION), open_sandbox(EXAMINER)
-    ours, theirs = socket.socketpair()
-    try:
-        talk = Conversation(solution, job.allowance(), job.output, calls=ours)
-        try:
-            examiner = Conversation(tests, job.allowance(), job.output, calls=theirs)
-        except BaseException:
-            talk.close()
-            raise
-    finally:
+    outcome = Outcome(total=0)
+    report = error = None
+    with ExitStack() as stack:
+        ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
+        talk = stack.enter_context(Conversation(solution, job.allowance(), job.output, calls=ours))
+        examiner = stack.enter_context(Conversation(tests, job.allowance(), job.output, calls=theirs))
         ours.close()
         theirs.close()
-    outcome = Outcome(total=0)
-    watch = Watch(lambda: [solution.clock(), tests.clock()], job.time_s)
-    report = error = None
-    try:
+        watch = Watch(lambda: [solution.clock(), tests.clock()], job.time_s)
         talk.send(job.task("asserts"))
         examiner.send(_questions(job, suite))
-        report = examiner.receive(_REPORT, watch, beside=[talk])
-        error = talk.pending()
-        outcome.cpu_s = watch.cpu_s()
-    except LimitReached as limit:
-        outcome.fail(limit.reason, f"the {limit.reason.value.replace('_', ' ')} was reached")
-        outcome.cpu_s = watch.cpu_s()
-    except Malformed:
-        error = {}
-    except Closed:
-        pass  # the tests' child died, which is looked into below
-    finally:
         try:
-            talk.close()
-        finally:
-            examiner.close()
-    outcome.stdout = talk.tail()
+            report = examiner.receive(_REPORT, watch, beside=[talk])
+            error = talk.pending()
+        except LimitReached as reached:
+            outcome.limit(reached)
+        except Malformed:
+            error = {}
+        except Closed:
+            pass  # the tests' child died, which is looked into below
+    outcome.cpu_s, outcome.stdout = talk.cpu_s + examiner.cpu_s, talk.tail()
     if outcome.failure is None:
         _settle(job, outcome, report, error, solution, tests)
     return outcome

@@ -9,6 +9,7 @@ from typing import Any
 from grpo_gym.verdict import Reason, Verdict
 from grpo_rewards.code.confined.zygote import FAILED
 from grpo_rewards.code.sandbox import Ended, WorkerLost
+from grpo_rewards.code.watch import LimitReached
 
 SHOWN_TESTS = 1000
 """Tests whose results a verdict lists; all are counted."""
@@ -86,6 +87,10 @@ class Outcome:
         else:
             reason = Reason.MEMORY_LIMIT if "MemoryError" in (name, error.get("base")) else Reason.RUNTIME_ERROR
         self.fail(reason, f"{name}: {message}".rstrip(": "), **told | found)
+
+    def limit(self, reached: LimitReached, **found: Any) -> None:
+        """Note that the test which comes next reached a limit."""
+        self.fail(reached.reason, f"the {reached.reason.value.replace('_', ' ')} was reached", **found)
 
     def death(self, ended: Ended, most_cpu_s: int) -> None:
         """Note that the solution's process ended before it was done.

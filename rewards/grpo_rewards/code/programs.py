@@ -47,29 +47,21 @@ def _decide(suite: StdioSuite, case: Case, outcome: Outcome) -> None:
 def _run_program(job: Job, given: str, outcome: Outcome, sandbox: Sandbox) -> str | None:
     """Run the program on one input; return what it printed, or None when it failed, which is noted."""
     about = {"input": shown(given)}
-    talk = Conversation(sandbox, job.allowance(), job.output, stdin=given, whole=True)
-    watch = Watch(lambda: [sandbox.clock()], job.time_s)
-    said = None
-    try:
+    said = failed = None
+    with Conversation(sandbox, job.allowance(), job.output, stdin=given, whole=True) as talk:
+        watch = Watch(lambda: [sandbox.clock()], job.time_s)
         talk.send(job.task("stdio"))
-        said = talk.exhaust(watch)
-        outcome.cpu_s += watch.cpu_s()
-    except LimitReached as limit:
-        outcome.fail(limit.reason, f"the {limit.reason.value.replace('_', ' ')} was reached", **about)
-        outcome.cpu_s += watch.cpu_s()
-        talk.close()
-        return None
-    except (TooLarge, Malformed) as error:
-        outcome.fail(Reason.PROTOCOL_VIOLATION, f"the program wrote where it should not: {error}", **about)
-        talk.close()
-        return None
-    except BaseException:
-        talk.close()
-        raise
-    talk.close()
+        try:
+            said = talk.exhaust(watch)
+        except (LimitReached, TooLarge, Malformed) as error:
+            failed = error
+    outcome.cpu_s += talk.cpu_s
     outcome.stdout = talk.tail()
+    if isinstance(failed, LimitReached):
+        outcome.limit(failed, **about)
+        return None
     end = said.get("end") if isinstance(said, dict) else None
-    if said is None:
+    if said is None and failed is None:
         ended = sandbox.ended()
         if ended.code != 0:
             outcome.death(ended, job.allowance().cpu_s)
