@@ -165,7 +165,8 @@ def test_tasks_survive_pickling_changed_or_not(identifier):
         for again in (original, dataclasses.replace(original, max_turns=3)):
             clone = pickle.loads(pickle.dumps(again))
             assert clone.max_turns == again.max_turns
-            assert clone.problem(0, "train", 1, 2) == original.problem(0, "train", 1, 2)
+            tier = original.tiers[0]
+            assert clone.problem(tier, "train", 1, 2) == original.problem(tier, "train", 1, 2)
 
 
 def test_a_spec_survives_json(identifier):

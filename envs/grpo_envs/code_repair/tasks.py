@@ -6,19 +6,21 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from grpo_envs.code.calendars import calendars
+from grpo_envs.code import (
+    calendars,
+    games,
+    intervals,
+    ledgers,
+    lists,
+    machines,
+    matrices,
+    networks,
+    records,
+    robots,
+    schedules,
+    texts,
+)
 from grpo_envs.code.draft import CODE, Draft, Drafts, fenced
-from grpo_envs.code.games import games
-from grpo_envs.code.intervals import intervals
-from grpo_envs.code.ledgers import ledgers
-from grpo_envs.code.lists import lists
-from grpo_envs.code.machines import machines
-from grpo_envs.code.matrices import matrices
-from grpo_envs.code.networks import networks
-from grpo_envs.code.records import records
-from grpo_envs.code.robots import robots
-from grpo_envs.code.schedules import schedules
-from grpo_envs.code.texts import texts
 from grpo_envs.code_repair.breaking import broken
 from grpo_envs.code_repair.episode import with_repair
 from grpo_envs.datasets import code as datasets
@@ -27,8 +29,19 @@ from grpo_gym.rng import Rng
 from grpo_gym.sources import Procedural
 from grpo_gym.task import Task
 
-FUNCTIONS = (lists, texts, records, matrices, intervals, calendars, machines, robots, games, schedules)
-PROGRAMS = (ledgers, networks)
+FUNCTIONS = (
+    lists.lists,
+    texts.texts,
+    records.records,
+    matrices.matrices,
+    intervals.intervals,
+    calendars.calendars,
+    machines.machines,
+    robots.robots,
+    games.games,
+    schedules.schedules,
+)
+PROGRAMS = (ledgers.ledgers, networks.networks)
 
 _BROKEN = (
     "This program is meant to do that, but it is wrong:",

@@ -90,7 +90,12 @@ def _hedged(exam: Exam, kind: str, hedge: Hedge, pairs: list[tuple[Specimen, Spe
 
 
 def _either(exam: Exam, pairs: list[tuple[Specimen, Specimen]]) -> list[str]:
-    """Return where two different answers on two lines are paid in full whichever comes last."""
+    """Return where two different answers on two lines are paid in full whichever comes last.
+
+    Two problems in different words may be the same, and then an answer to one is right for the other.
+    """
+    alone = exam.beyond_looks([(s, str(o.final)) for s, o in pairs])
+    pairs = [pair for pair, value in zip(pairs, alone, strict=True) if value < exam.top - TOLERANCE]
     first = exam.beyond_looks([(s, f"{s.final}\n{o.final}") for s, o in pairs])
     last = exam.beyond_looks([(s, f"{o.final}\n{s.final}") for s, o in pairs])
     return [

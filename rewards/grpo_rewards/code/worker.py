@@ -18,8 +18,8 @@ from grpo_rewards.code.sandbox import Sandbox, Tier, WorkerLost
 from grpo_rewards.code.suite import FunctionSuite
 from grpo_rewards.code.watch import Watch
 
-MOST_TRIES = 12
-"""Tries of a job whose processes others killed."""
+TRIES_BY_OTHERS, TRIES_BY_ITSELF = 50, 2
+"""Tries of a job whose processes were killed from outside, which no solution can do, or ended as one could do."""
 
 _CANARY = Job("def f(x):\n    return x\n", FunctionSuite("f", ((1,),), (1,)), "function", time_s=10.0)
 """A solution that passes wherever judging works."""
@@ -45,15 +45,18 @@ class Worker:
         Raises:
             OSError: No sandbox can be started.
         """
-        tries = 0
+        by_others = by_itself = 0
         while True:
             try:
                 return self._outcome(job).verdict()
             except (WorkerLost, Unsettled) as error:
-                tries += 1
                 if isinstance(error, WorkerLost):  # a new zygote costs more than many runs
                     self._restart()
-                if tries >= (MOST_TRIES if isinstance(error, WorkerLost) or error.by_others else 2):
+                if isinstance(error, WorkerLost) or error.by_others:
+                    by_others += 1
+                else:
+                    by_itself += 1
+                if by_others >= TRIES_BY_OTHERS or by_itself >= TRIES_BY_ITSELF:
                     return self._blame(error)
             except BaseException:  # whatever it was (Ctrl-C, no more descriptors), what runs may be in any state
                 self.close()
