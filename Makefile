@@ -4,12 +4,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: train test check format bench clean
+.PHONY: train test test-all check format bench clean
 
 train: $(VENV)/.agent  ## train the shipped policy with GRPO and show what it learned
 	$(BIN)/grpo-gym train $(ARGS)
 
-test: $(VENV)/.dev  ## run all tests
+test: $(VENV)/.dev  ## run all tests but the long ones
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --markexpr 'not long' $(ARGS)
+
+test-all: $(VENV)/.dev  ## run all tests
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev  ## lint, format, types, arrows between the packages

@@ -62,7 +62,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_walk_through_of_a_package_is_true(fresh: Path, tmp_path: Path) -> None:
     folder, said = tmp_path, {}
     for words in PACKAGE:
@@ -83,7 +83,7 @@ def test_the_walk_through_of_a_package_is_true(fresh: Path, tmp_path: Path) -> N
     assert "2 passed" in executed(fresh, ["pytest"], folder)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_of_a_generated_readme_are_true(fresh: Path, tmp_path: Path) -> None:
     executed(fresh, ["grpo-gym", "new", "plants.leaves", "--kind", "word"], tmp_path)
     folder = tmp_path / "plants-tasks"
@@ -95,7 +95,7 @@ def test_the_commands_of_a_generated_readme_are_true(fresh: Path, tmp_path: Path
         executed(fresh, words, folder)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_walk_through_in_this_repository_is_true(tmp_path: Path) -> None:
     for name in SOURCES:
         source = ROOT / name

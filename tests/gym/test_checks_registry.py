@@ -7,12 +7,18 @@ import pytest
 from grpo_gym.checks import check_reward
 from tests.shared import product_ids
 
+CODE = [identifier for identifier in product_ids() if identifier.startswith("grpo/Code")]
+"""Where every answer is a program that runs: fewer problems, and in `make test` the mixtures alone."""
+
+IDS = [
+    pytest.param(identifier, marks=pytest.mark.long if identifier in CODE and "." in identifier else ())
+    for identifier in product_ids()
+]
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("identifier", product_ids())
+@pytest.mark.parametrize("identifier", IDS)
 def test_every_line_of_every_registered_environment_passes(identifier: str) -> None:
-    report = check_reward(
-        identifier, n=8 if "/Code" in identifier else 16
-    )  # there, every answer is a program that runs
+    report = check_reward(identifier, n=8 if identifier in CODE else 16)
 
     assert report.ok, str(report)

@@ -53,7 +53,17 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
 
     (tmp_path / "my-model").symlink_to(FOLDER)
     commands = [shlex.split(line, comments=True) for line in COMMANDS if line.startswith("grpo-gym")]
-    assert {words[1] for words in commands} == {"list", "sample", "play", "train", "eval", "sft", "rescore", "check", "doctor"}
+    assert {words[1] for words in commands} == {
+        "list",
+        "sample",
+        "play",
+        "train",
+        "eval",
+        "sft",
+        "rescore",
+        "check",
+        "doctor",
+    }
     for words in commands:
         arguments = words[1:]
         if words[1] == "train" and "--resume" not in words:

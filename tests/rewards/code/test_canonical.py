@@ -1,6 +1,6 @@
 """HumanEval and MBPP by the judge: canonical solutions pass, and what differs from them is refused.
 
-Whether a mutant still passes is decided independently: by the plain interpreter, tests and solution together. The suite
+Whether a mutant still passes is decided independently: by the plain interpreter, tests and solution together. CI
 tries a few mutants of each program; in full: `GRPO_GYM_LONG=1 python -m pytest tests/rewards/code/test_canonical.py`.
 """
 
@@ -61,7 +61,7 @@ def test_every_canonical_solution_passes() -> None:
 
 
 @needs_data
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_single_line_mutant_that_changes_a_result_is_refused() -> None:
     dice = random.Random(5)
     chosen = dice.sample([*humaneval(), *mbpp()], PROGRAMS)
@@ -90,7 +90,7 @@ def passes_plainly(job: Job) -> bool:
     program = f"{job.given}\n{job.solution}\n{job.tests.source}"
     command = [sys.executable, "-I", "-S", "-c", program]
     try:
-        return subprocess.run(command, capture_output=True, timeout=10, check=False).returncode == 0
+        return subprocess.run(command, capture_output=True, timeout=5, check=False).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 

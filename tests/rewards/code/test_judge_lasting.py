@@ -1,6 +1,6 @@
 """The judge in the long run: nothing grows, and whatever is killed, nothing hangs, stays behind or is judged wrongly.
 
-The suite runs a tenth; in full: `GRPO_GYM_LONG=1 python -m pytest tests/rewards/code/test_judge_lasting.py`.
+CI runs a tenth; in full: `GRPO_GYM_LONG=1 python -m pytest tests/rewards/code/test_judge_lasting.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONG = os.environ.get("GRPO_GYM_LONG", "") not in ("", "0")
 VERDICTS = 10_000 if LONG else 1_000
 KILLS = 100 if LONG else 10
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 JOBS = [
     (Job("def f(x):\n    return x + 1\n", "assert f(1) == 2\nassert f(5) == 6\n"), True),
