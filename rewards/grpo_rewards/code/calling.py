@@ -21,7 +21,11 @@ from grpo_rewards.code.suite import FunctionSuite
 from grpo_rewards.code.watch import LimitReached, Watch
 
 _SMALL = 1 << 16
-_LARGE = 8 << 20
+_LARGE = 1 << 20
+"""Bytes of a reply about which nothing is known beforehand; a larger one is looked at in the tests' own process."""
+
+_CHECKED = 2 << 20
+"""Bytes of all values of a job that a checker decides about."""
 
 
 class Call(NamedTuple):
@@ -54,7 +58,7 @@ def run_function(job: Job, suite: FunctionSuite, open_sandbox: Open) -> Outcome:
     calls = []
     for args, expected in zip(suite.inputs, suite.outputs, strict=True):
         tree = codec.encode(expected) if suite.checker is None else None
-        largest = _largest(tree) if suite.checker is None else _LARGE
+        largest = _largest(tree) if suite.checker is None else max(_SMALL, _CHECKED // len(suite.inputs))
         about = {"call": f"{suite.fn_name}({', '.join(shown(arg) for arg in args)})"}
         if suite.checker is None:
             about["expected"] = shown(expected)
@@ -76,7 +80,7 @@ def _decider(suite: FunctionSuite, expected: Any, values: list[Any]) -> Callable
         return "" if same else compare.first_difference(got, expected, suite.tolerance)
 
     def keeps(tree: Any) -> str:
-        values.append(codec.decode(tree, arrays=False))
+        values.append(tree)
         return ""
 
     return compares if suite.checker is None else keeps
@@ -108,28 +112,32 @@ def _largest(tree: Any) -> int:
 def run_calls(job: Job, calls: Sequence[Call], open_sandbox: Open) -> Outcome:
     """Make calls one after another in one child, and decide about each value."""
     outcome, sandbox, died = Outcome(total=len(calls)), open_sandbox(SOLUTION), False
-    allowance = job.allowance(len(calls))
+    allowance = job.allowance(len(calls) if calls[0].plain else 1)
     with Conversation(sandbox, allowance, job.output) as talk:
         watch = Watch(lambda: [sandbox.clock()], job.time_s)
         talk.send(job.task("function"))
         for call in calls:
-            talk.send({"call": call.name, "args": call.args, "plain": _is_json(call.args)})
+            talk.send({"call": call.name, "args": call.args, "plain": _is_json(call.args), "exact": not call.plain})
         try:
             _answers(talk, watch, calls, outcome, job.every_test)
         except LimitReached as reached:
-            outcome.limit(reached, **_about(calls, outcome))
+            outcome.limit(reached, **_next_call(calls, outcome).about)
         except Closed:
             died = True
         except (TooLarge, Malformed) as error:
-            outcome.fail(Reason.PROTOCOL_VIOLATION, f"the answer is no plain data: {error}", **_about(calls, outcome))
+            if isinstance(error, TooLarge) and not _next_call(calls, outcome).plain:
+                raise NotPlainEnough from None
+            outcome.fail(
+                Reason.PROTOCOL_VIOLATION, f"the answer is no plain data: {error}", **_next_call(calls, outcome).about
+            )
     outcome.cpu_s, outcome.stdout = talk.cpu_s, talk.tail()
     if died:
         outcome.death(sandbox.ended(), allowance.cpu_s)
     return outcome
 
 
-def _about(calls: Sequence[Call], outcome: Outcome) -> dict[str, Any]:
-    return calls[len(outcome.tests)].about if len(outcome.tests) < len(calls) else {}
+def _next_call(calls: Sequence[Call], outcome: Outcome) -> Call:
+    return calls[min(len(outcome.tests), len(calls) - 1)]
 
 
 def _answers(talk: Conversation, watch: Watch, calls: Sequence[Call], outcome: Outcome, every: bool) -> None:
@@ -139,7 +147,8 @@ def _answers(talk: Conversation, watch: Watch, calls: Sequence[Call], outcome: O
         outcome.fault(_object(reply["error"]))
         return
     for call in calls:
-        watch.next_part()
+        if call.plain:  # tests of style "function" have their time each, a text of asserts has it as a whole
+            watch.next_part()
         reply = _object(talk.receive(call.largest, watch))
         if "value" in reply:
             wrong = call.decide(reply["value"])

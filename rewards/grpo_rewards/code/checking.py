@@ -7,6 +7,7 @@ passes; whatever it raises counts as no.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from grpo_rewards.code.suite import Checker
 from grpo_rewards.code.watch import LimitReached, Watch
 
 Case = tuple[Any, Any, Any]
-"""Input, output, expected."""
+"""Input, output as `codec` writes it, expected."""
 
 _REPORT = 1 << 22
 
@@ -46,48 +47,45 @@ def check(job: Job, checker: Checker, cases: Mapping[int, Case], outcome: Outcom
         decisions = _decide_apart(job, checker, list(cases.values()), open_sandbox)
     else:
         decisions = [_decide(checker, case) for case in cases.values()]
-    for (test, case), (right, error) in zip(cases.items(), decisions, strict=True):
+    for (test, (given, tree, expected)), (right, error) in zip(cases.items(), decisions, strict=True):
         if not right:
             outcome.checker_error = outcome.checker_error or error
             what = f"the checker failed: {error}" if error else "the checker says no"
-            given, got, expected = map(shown, case)
-            outcome.withdraw(test, what, input=given, got=got, expected=expected)
+            outcome.withdraw(test, what, input=shown(given), got=shown(_decoded(tree)), expected=shown(expected))
+
+
+def _decoded(tree: Any) -> Any:
+    """Return an output; what it is instead where it is none."""
+    try:
+        return codec.decode(tree, arrays=False)
+    except codec.Malformed as error:
+        return str(error)
 
 
 def _decide(checker: Any, case: Case) -> tuple[bool, str]:
+    given, tree, expected = case
     try:
-        return checker(*case) is True, ""
+        return checker(given, codec.decode(tree, arrays=False), expected) is True, ""
     except Exception as error:
         return False, f"{type(error).__name__}: {error}"[:300]
 
 
 def _decide_apart(job: Job, source: str, cases: Sequence[Case], open_sandbox: Open) -> list[tuple[bool, str]]:
-    trees, refused = [], {}
-    for number, (given, got, expected) in enumerate(cases):
-        try:
-            tree = codec.encode(got)
-        except codec.NotPlain as error:  # it came in fewer bytes than it takes here
-            refused[number] = (False, f"what was returned is {error}")
-        else:
-            trees.append([codec.encode(given), tree, codec.encode(expected)])
-    decided = iter(_asked(job, source, trees, open_sandbox) if trees else ())
-    return [refused.get(number) or next(decided) for number in range(len(cases))]
-
-
-def _asked(job: Job, source: str, cases: Sequence[Any], open_sandbox: Open) -> list[tuple[bool, str]]:
-    """Ask the checker in a child of its own."""
+    """Ask a checker given as text in a child of its own: outputs go there as they came, unread here."""
+    told = [[codec.encode(given), tree, codec.encode(expected)] for given, tree, expected in cases]
     sandbox = open_sandbox(EXAMINER)
-    talk = Conversation(sandbox, job.allowance(len(cases)), job.output)
-    watch = Watch(lambda: [sandbox.clock()], job.time_s * len(cases))
-    try:
-        talk.send({"mode": "checker", "source": source, "cases": cases})
-        checks = talk.receive(_REPORT, watch)["checks"]
-        return [(check["ok"] is True, str(check.get("error") or "")[:300]) for check in checks]
-    except LimitReached as limit:
-        return [(False, f"the checker reached its {limit.reason.value}")] * len(cases)
-    except (TooLarge, Malformed) as error:
-        return [(False, str(error))] * len(cases)
-    except Closed:
-        raise Unsettled("the child of the checker died") from None
-    finally:
-        talk.close()
+    with Conversation(sandbox, job.allowance(len(cases)), job.output) as talk:
+        watch = Watch(lambda: [sandbox.clock()], job.time_s * len(cases))
+        talk.send({"mode": "checker", "source": source, "cases": told})
+        try:
+            checks = talk.receive(_REPORT, watch)["checks"]
+            return [(check["ok"] is True, str(check.get("error") or "")[:300]) for check in checks]
+        except LimitReached as limit:
+            return [(False, f"the checker reached its {limit.reason.value}")] * len(cases)
+        except (TooLarge, Malformed) as error:
+            return [(False, str(error))] * len(cases)
+        except Closed:
+            pass  # it died
+    if sandbox.ended().signal == signal.SIGKILL:
+        raise Unsettled("the child of the checker was killed", by_others=True)
+    return [(False, "the checker's process ended")] * len(cases)

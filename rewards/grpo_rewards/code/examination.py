@@ -85,6 +85,10 @@ def _settle(job: Job, outcome: Outcome, report: Any, error: Any, solution: Sandb
         else:
             _note(outcome, result)
     outcome.passed = int(report["passed"])
+    if report["failed"] and not report["consulted"] and outcome.exception != "NameError" and outcome.failure:
+        outcome.reason = Reason.SCORER_ERROR
+        outcome.failure["message"] += "; the solution was never asked: if the code given with the prompt defines "
+        outcome.failure["message"] += "what is tested, name that function as entry_point"
     if outcome.failure is None:
         _find_fault(job, outcome, report, error, solution)
     outcome.total = max(len(outcome.tests), outcome.passed + int(report["failed"]))

@@ -11,7 +11,6 @@ A worker that loses a process starts anew and tries the job again. Nothing is lo
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import queue
 import threading
@@ -21,131 +20,31 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any
 
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.verdict import Reason, Verdict
-from grpo_rewards.code.confined.channel import ChannelError
 from grpo_rewards.code.job import LONGEST_SOLUTION, Job
-from grpo_rewards.code.outcome import Unsettled
-from grpo_rewards.code.sandbox import Tier, WorkerLost
+from grpo_rewards.code.pool import Order, Pool, PoolClosed
 from grpo_rewards.code.suite import Style
 from grpo_rewards.code.tiers import Wish, isolation
-from grpo_rewards.code.watch import LimitReached
-from grpo_rewards.code.worker import Worker
-
-logger = logging.getLogger(__name__)
 
 MOST_WORKERS = 8
-WAITING_PER_WORKER = 16
-"""Jobs that wait for each worker before `submit` waits too."""
-
-_INSPECT_S, _INSPECT_MB = 2.0, 256
 
 
-class _Pool:
-    """Workers, and threads that use them. They hold no reference to the judge, so that a forgotten judge is closed."""
-
-    def __init__(self, tier: Tier, packages: tuple[str, ...], workers: int, idle_s: float | None) -> None:
-        self.workers = [Worker(tier, packages) for _ in range(workers)]
-        self.owner = os.getpid()
-        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the one used last has its processes ready
-        for worker in reversed(self.workers):
-            self._free.put(worker)
-        self._queue: queue.Queue[_Order | None] = queue.Queue(maxsize=WAITING_PER_WORKER * workers)
-        self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
-        self._idle_s, self._used = idle_s, threading.Event()
-        self._closed = False
-        if idle_s is not None:
-            threading.Thread(target=self._let_go, name="code-judge-idle", daemon=True).start()
-
-    def put(self, order: _Order) -> None:
-        """Queue an order for a thread. Waits while the queue is full."""
-        with self._lock:
-            if len(self._threads) < min(len(self.workers), len(self._threads) + self._queue.qsize() + 1):
-                thread = threading.Thread(target=self._work, name="code-judge", daemon=True)
-                self._threads.append(thread)
-                thread.start()
-        self._queue.put(order)
-
-    def carry_out(self, order: _Order) -> None:
-        """Carry out an order in this thread, with the next worker that is free."""
-        worker = self._free.get()
-        try:
-            order.carry_out(worker)
-        finally:
-            self._free.put(worker)
-            self._used.set()
-
-    def close(self) -> None:
-        """End all workers when they have done what is queued."""
-        if os.getpid() != self.owner:
-            return  # a forked copy: threads and processes are the parent's
-        self._closed = True
-        self._used.set()
-        for _ in self._threads:
-            self._queue.put(None)
-        for thread in self._threads:
-            thread.join()
-        for worker in self.workers:
-            worker.close()
-
-    def _work(self) -> None:
-        while (order := self._queue.get()) is not None:
-            self.carry_out(order)
-            del order
-
-    def _let_go(self) -> None:
-        """End the processes of workers that were not used for a while."""
-        assert self._idle_s is not None
-        while not self._closed:
-            self._used.wait()
-            while self._used.is_set() and not self._closed:
-                self._used.clear()
-                time.sleep(self._idle_s)
-            idle = []
-            with suppress(queue.Empty):
-                while not self._closed:
-                    idle.append(self._free.get_nowait())
-            for worker in idle:
-                worker.close()
-                self._free.put(worker)
-
-
-class _Order:
-    """A job, or a solution to look at, with the future of its result."""
-
-    def __init__(self, job: Job | str) -> None:
-        self.job = job
-        self.future: Future[Any] = Future()
-
-    def carry_out(self, worker: Worker) -> None:
-        """Put a result into the future, whatever happens."""
-        if not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            if isinstance(self.job, Job):
-                self.future.set_result(worker.judge(self.job))
-            else:
-                self.future.set_result(_inspected(worker, self.job))
-        except Exception as error:  # no fault of a solution: those are verdicts
-            logger.warning("the judge failed: %s: %s", type(error).__name__, error)
-            failure = f"the judge failed: {type(error).__name__}: {error}"[:300]
-            self.future.set_result(
-                Verdict.abstain(failure) if isinstance(self.job, Job) else {"ok": False, "error": failure}
-            )
+def _installed(packages: Sequence[str] | None) -> tuple[str, ...]:
+    """Return packages that were asked for, all of which must be there. Raises InvalidValueError."""
+    if packages is None:
+        return ("numpy",) if find_spec("numpy") is not None else ()
+    missing = [name for name in packages if not name.isidentifier() or find_spec(name) is None]
+    if missing:
+        raise InvalidValueError(f"packages: {', '.join(map(repr, missing))} cannot be found; name installed packages")
+    return tuple(packages)
 
 
 def _too_big() -> Verdict:
     return Verdict(0.0, Reason.TOO_BIG, feedback=f"the solution has more than {LONGEST_SOLUTION} characters")
-
-
-def _inspected(worker: Worker, solution: str) -> dict[str, Any]:
-    try:
-        return worker.inspect(solution, _INSPECT_S, _INSPECT_MB)
-    except (WorkerLost, Unsettled, ChannelError, LimitReached) as error:
-        return {"ok": False, "error": {"kind": "limit", "type": type(error).__name__, "message": str(error)[:300]}}
 
 
 class CodeJudge:
@@ -155,12 +54,13 @@ class CodeJudge:
         workers: How many jobs run at a time; default: the CPUs, at most 8.
         isolation: "auto" for the best tier that works here, "namespaces" or "landlock" for one in particular, "none"
             to run solutions with the caller's rights, on the caller's own responsibility.
-        packages: Installed packages that solutions may import beyond the standard library, with what they need.
+        packages: Installed packages that solutions may import beyond the standard library, with what they need;
+            default: numpy where it is installed.
         idle_s: Seconds without a job after which a worker lets its processes go; None: it keeps them, ready.
 
     Raises:
         NotIsolatedError: Solutions cannot be isolated here.
-        InvalidValueError: The number of workers is no positive integer.
+        InvalidValueError: The number of workers is no positive integer, or a package is not installed.
     """
 
     def __init__(
@@ -168,13 +68,13 @@ class CodeJudge:
         *,
         workers: int | None = None,
         isolation: Wish = "auto",
-        packages: Sequence[str] = ("numpy",),
+        packages: Sequence[str] | None = None,
         idle_s: float | None = None,
     ) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise InvalidValueError(f"workers is {workers!r:.80}, must be an integer of at least 1")
         self._workers = workers or min(MOST_WORKERS, os.cpu_count() or 1)
-        self._packages = tuple(packages)
+        self._packages = _installed(packages)
         self._idle_s = idle_s
         self.isolation = _isolation(isolation)
         self._lock = threading.Lock()
@@ -185,20 +85,16 @@ class CodeJudge:
         job = Job(solution, tests, style, **options)
         if len(solution) > LONGEST_SOLUTION:
             return _too_big()
-        order = _Order(job)
-        self._current().carry_out(order)  # here: handing it to a thread would take longer than many a run
-        verdict: Verdict = order.future.result()
+        verdict: Verdict = self._carried_out(job)
         return verdict
 
     def submit(self, job: Job) -> Future[Verdict]:
-        """Queue a job; waits only while WAITING_PER_WORKER jobs per worker are queued already."""
+        """Queue a job; waits only while `pool.WAITING_PER_WORKER` jobs per worker are queued already."""
         if len(job.solution) > LONGEST_SOLUTION:
             future: Future[Verdict] = Future()
             future.set_result(_too_big())
             return future
-        order = _Order(job)
-        self._current().put(order)
-        return order.future
+        return self._submitted(job, None)
 
     def judge_all(self, jobs: Sequence[Job], deadline_s: float | None = None) -> list[Verdict]:
         """Judge jobs side by side and return their verdicts in order.
@@ -208,11 +104,9 @@ class CodeJudge:
             deadline_s: Seconds for all of them; what is not done then abstains.
         """
         end = None if deadline_s is None else time.monotonic() + deadline_s
-        futures = []
-        for job in jobs:
-            if end is not None and time.monotonic() > end:
-                break
-            futures.append(self.submit(job))
+        futures: list[Future[Verdict]] = []
+        with suppress(queue.Full):
+            futures.extend(self.submit(job) if end is None else self._submitted(job, end) for job in jobs)
         verdicts = []
         for future in futures:
             try:
@@ -225,9 +119,7 @@ class CodeJudge:
 
     def inspect(self, solution: str) -> dict[str, Any]:
         """Return what a closed-in child reads off a solution's syntax tree; nothing is executed."""
-        order = _Order(solution)
-        self._current().carry_out(order)
-        found: dict[str, Any] = order.future.result()
+        found: dict[str, Any] = self._carried_out(solution)
         return found
 
     @property
@@ -252,14 +144,32 @@ class CodeJudge:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _current(self) -> _Pool:
+    def _carried_out(self, job: Job | str) -> Any:
+        """Return the result of an order that this thread carries out: handing it over may take longer than the run."""
+        while True:
+            with suppress(PoolClosed):
+                order = Order(job)
+                self._current().carry_out(order)
+                return order.future.result()
+
+    def _submitted(self, job: Job, end: float | None) -> Future[Verdict]:
+        """Queue a job. Raises queue.Full at the end of the time that there is."""
+        if len(job.solution) > LONGEST_SOLUTION:
+            return self.submit(job)
+        while True:
+            with suppress(PoolClosed):
+                order = Order(job)
+                self._current().put(order, None if end is None else max(0.0, end - time.monotonic()))
+                return order.future
+
+    def _current(self) -> Pool:
         with self._lock:
             if self._pool.owner != os.getpid():  # forked: the threads and processes are the parent's
                 self._open()
             return self._pool
 
     def _open(self) -> None:
-        self._pool = _Pool(self.isolation.tier, self._packages, self._workers, self._idle_s)
+        self._pool = Pool(self.isolation.tier, self._packages, self._workers, self._idle_s)
         self._finalizer = weakref.finalize(self, self._pool.close)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from grpo_gym.verdict import Reason
 from grpo_rewards.code import compare
 from grpo_rewards.code.checking import Case, check
+from grpo_rewards.code.confined import codec
 from grpo_rewards.code.confined.channel import Malformed, TooLarge
 from grpo_rewards.code.confined.zygote import SOLUTION
 from grpo_rewards.code.conversation import Conversation
@@ -15,16 +16,23 @@ from grpo_rewards.code.sandbox import Open, Sandbox
 from grpo_rewards.code.suite import StdioSuite
 from grpo_rewards.code.watch import LimitReached, Watch
 
+_SMALL = 1 << 20
+"""Bytes that a program may print beyond four times what is expected."""
+
 
 def run_programs(job: Job, suite: StdioSuite, open_sandbox: Open) -> Outcome:
     """Run the program once for each input, each time in a child of its own."""
     outcome = Outcome(total=len(suite.inputs))
     cases: dict[int, Case] = {}
+    left = job.output
     for number, (given, expected) in enumerate(zip(suite.inputs, suite.outputs, strict=True)):
-        printed = _run_program(job, given, outcome, open_sandbox(SOLUTION))
+        most = left if suite.checker is not None else min(left, _SMALL + 4 * len(expected))
+        printed = _run_program(job, given, most, outcome, open_sandbox(SOLUTION))
         if printed is not None:
-            cases[number] = (given, printed, expected)
-            _decide(suite, cases[number], outcome)
+            if suite.checker is not None:
+                cases[number] = (given, codec.encode(printed), expected)
+                left -= len(printed)
+            _decide(suite, given, printed, expected, outcome)
         if outcome.failure and not job.every_test:
             break
         if outcome.reason in (Reason.CPU_LIMIT, Reason.WALL_LIMIT):
@@ -34,9 +42,8 @@ def run_programs(job: Job, suite: StdioSuite, open_sandbox: Open) -> Outcome:
     return outcome
 
 
-def _decide(suite: StdioSuite, case: Case, outcome: Outcome) -> None:
+def _decide(suite: StdioSuite, given: str, printed: str, expected: str, outcome: Outcome) -> None:
     """Compare what was printed; a checker's decision comes later, for all runs at once."""
-    given, printed, expected = case
     if suite.checker is not None or compare.same_output(printed, expected, suite.tolerance):
         outcome.succeed()
         return
@@ -44,11 +51,19 @@ def _decide(suite: StdioSuite, case: Case, outcome: Outcome) -> None:
     outcome.fail(Reason.WRONG_ANSWER, wrong, input=shown(given), got=shown(printed), expected=shown(expected))
 
 
-def _run_program(job: Job, given: str, outcome: Outcome, sandbox: Sandbox) -> str | None:
-    """Run the program on one input; return what it printed, or None when it failed, which is noted."""
+def _run_program(job: Job, given: str, most: int, outcome: Outcome, sandbox: Sandbox) -> str | None:
+    """Run the program on one input; return what it printed, or None when it failed, which is noted.
+
+    Args:
+        job: The job.
+        given: The input.
+        most: Bytes that it may print: no more are kept than could be right.
+        outcome: Where failures are noted.
+        sandbox: Where it runs.
+    """
     about = {"input": shown(given)}
     said = failed = None
-    with Conversation(sandbox, job.allowance(), job.output, stdin=given, whole=True) as talk:
+    with Conversation(sandbox, job.allowance(), most, stdin=given, whole=True) as talk:
         watch = Watch(lambda: [sandbox.clock()], job.time_s)
         talk.send(job.task("stdio"))
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import fcntl
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,6 +42,9 @@ from grpo_rewards.code.confined.zygote import main
 main(config)
 """
 """Starts a zygote without running the packages' own __init__: it must stay small, since every run forks it."""
+
+_PREFIX, _SETTLED_S = "grpo-judge-", 60.0
+"""How scratch folders are called, and the age at which one that nobody holds is a dead judge's."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0",
@@ -152,7 +157,7 @@ class Sandbox:
         self._clock: Clock | None = None
         self._starting = self._stopping = self.used = False
         self._ended = Ended(0, 0.0, 0)
-        self._scratch = tempfile.mkdtemp(prefix=f"grpo-judge-{os.getpid()}-") if tier != "namespaces" else ""
+        self._scratch, self._hold = _held_folder() if tier != "namespaces" else ("", -1)
         self._control, theirs = socket.socketpair()
         config = _config(role, tier, packages, theirs.fileno(), self._scratch)
         command = [sys.executable, "-s", "-S", "-P", "-B", "-X", "utf8", "-c", _FAKE_PACKAGES, json.dumps(config)]
@@ -267,6 +272,8 @@ class Sandbox:
             self._process.wait()
         if self._scratch:
             shutil.rmtree(self._scratch, ignore_errors=True)
+            os.close(self._hold)
+            self._scratch = ""
 
     def _read(self, size: int) -> bytes:
         data = b""
@@ -279,6 +286,27 @@ class Sandbox:
                 raise WorkerLost("the zygote is gone")
             data += chunk
         return data
+
+
+def _held_folder() -> tuple[str, int]:
+    """Make a folder and lock it as long as this process lives; remove those whose owners were killed.
+
+    Returns:
+        Its path, and the descriptor that holds the lock.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _SETTLED_S:
+                hold = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left, ignore_errors=True)
+                finally:
+                    os.close(hold)
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
+    hold = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(hold, fcntl.LOCK_EX)
+    return folder, hold
 
 
 def _config(role: int, tier: Tier, packages: Sequence[str], control: int, scratch: str) -> dict[str, Any]:

@@ -64,6 +64,12 @@ class FunctionSuite:
     def __post_init__(self) -> None:
         _check_name(self.fn_name)
         _check_cases(self)
+        for number, value in enumerate(self.inputs):
+            if why := why_not_plain(value):
+                raise InvalidValueError(
+                    f"inputs[{number}] {why}: arguments are plain data (numbers, texts, lists, dicts, ...); "
+                    "for anything else write tests of style 'asserts'"
+                )
         for number, value in enumerate(self.outputs):
             if why := why_not_plain(value):
                 raise InvalidValueError(

@@ -6,6 +6,7 @@ kind, and one settles while the other runs.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from grpo_gym.verdict import Reason, Verdict
@@ -19,7 +20,10 @@ from grpo_rewards.code.suite import FunctionSuite
 from grpo_rewards.code.watch import Watch
 
 TRIES_BY_OTHERS, TRIES_BY_ITSELF = 50, 2
-"""Tries of a job whose processes were killed from outside, which no solution can do, or ended as one could do."""
+"""Tries of a job whose processes were killed from outside, which a solution can hardly do, or ended as one could do."""
+
+LOST_S = 60.0
+"""Seconds after which a job that goes on losing zygotes is given up."""
 
 _CANARY = Job("def f(x):\n    return x\n", FunctionSuite("f", ((1,),), (1,)), "function", time_s=10.0)
 """A solution that passes wherever judging works."""
@@ -46,6 +50,7 @@ class Worker:
             OSError: No sandbox can be started.
         """
         by_others = by_itself = 0
+        began = time.monotonic()
         while True:
             try:
                 return self._outcome(job).verdict()
@@ -56,7 +61,9 @@ class Worker:
                     by_others += 1
                 else:
                     by_itself += 1
-                if by_others >= TRIES_BY_OTHERS or by_itself >= TRIES_BY_ITSELF:
+                patience = LOST_S if isinstance(error, WorkerLost) else max(2.0, job.time_s)
+                late = by_others + by_itself > 1 and time.monotonic() - began > patience
+                if late or by_others >= TRIES_BY_OTHERS or by_itself >= TRIES_BY_ITSELF:
                     return self._blame(error)
             except BaseException:  # whatever it was (Ctrl-C, no more descriptors), what runs may be in any state
                 self.close()

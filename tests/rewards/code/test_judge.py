@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import resource
+import threading
 import time
 from collections.abc import Iterator
 
@@ -196,10 +198,99 @@ def test_what_is_wrong_with_a_job_is_said_before_anything_runs() -> None:
         Job(b"x", ASSERTS)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="asserts"):
         Job(DOUBLE, ASSERTS, "assert")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match=r"inputs\[0\] holds"):
+        Job(DOUBLE, {"fn_name": "double", "inputs": [[object()]], "outputs": [1]}, "function")
+    with pytest.raises(InvalidValueError, match="'nowhere_to_be_found' cannot be found"):
+        CodeJudge(packages=["nowhere_to_be_found"])
     with pytest.raises(InvalidValueError, match="workers is 0"):
         CodeJudge(workers=0)
     with pytest.raises(UnknownNameError, match="namespaces"):
         CodeJudge(isolation="namespace")  # type: ignore[arg-type]
+
+
+ITERATORS = ["yield from range(n)", "return map(int, range(n))", "return iter([0, 1, 2])", "return reversed([2, 1, 0])"]
+
+
+@pytest.mark.parametrize("body", ITERATORS)
+def test_asserts_take_what_comes_as_python_does_and_calls_read_it_to_its_end(court: CodeJudge, body: str) -> None:
+    solution = f"def f(n):\n    {body}\n"
+    for text in ("assert f(3) == [0, 1, 2]", "x = 3\nassert f(x) == [0, 1, 2]"):
+        assert not court.judge(solution, text)
+    assert court.judge(solution, "assert list(f(3)) == [0, 1, 2]")
+    assert court.judge(solution, {"fn_name": "f", "inputs": [[3]], "outputs": [[0, 1, 2]]}, "function")
+
+
+def test_a_text_of_asserts_has_its_time_as_a_whole_and_calls_have_it_each(court: CodeJudge) -> None:
+    solution = "import time\ndef f(n):\n    end = time.process_time() + 0.15\n    while time.process_time() < end:\n"
+    solution += "        pass\n    return n\n"
+    text = "".join(f"assert f({n}) == {n}\n" for n in range(4))
+    assert court.judge(solution, text, time_s=0.4).reason is Reason.CPU_LIMIT
+    assert court.judge(
+        solution, {"fn_name": "f", "inputs": [[0], [1], [2], [3]], "outputs": [0, 1, 2, 3]}, "function", time_s=0.4
+    )
+
+
+def test_what_a_checker_decides_about_is_bounded_in_all(court: CodeJudge) -> None:
+    bomb = "def f(n):\n    return [[] for _ in range(1_000_000)]\n"
+    no = "def check(input, output, expected):\n    return False\n"
+    tests = {"fn_name": "f", "inputs": [[n] for n in range(8)], "checker": no}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    verdict = court.judge(bomb, tests, "function", every_test=True)
+    assert verdict.reason is Reason.PROTOCOL_VIOLATION
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB
+
+
+def test_a_solution_that_ends_itself_by_its_own_limit_is_not_tried_for_ever(court: CodeJudge) -> None:
+    solution = "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass\n"
+    began = time.monotonic()
+    assert not court.judge(solution, CALLS, "function", time_s=1.5)
+    assert time.monotonic() - began < 30  # a dozen tries took longer, busy machine or not
+
+
+def test_names_that_a_text_forgot_to_import_are_pythons_own(court: CodeJudge) -> None:
+    forged = "class Counter:\n    def __init__(self, x): pass\n    def __eq__(self, other): return True\n"
+    forged += "def f(n): return [0]\n"
+    assert not court.judge(forged, "assert Counter(f(3)) == Counter([9])")
+    assert court.judge("from collections import Counter\ndef f(n): return [9]", "assert Counter(f(3)) == Counter([9])")
+
+
+def test_a_prompt_that_defines_the_tested_function_is_told_from_a_wrong_solution(court: CodeJudge) -> None:
+    right, stub = "def f(n):\n    return n\n", "def f(n):\n    'Words.'\n"
+    verdict = court.judge(right, "assert f(1) == 1", given=stub)
+    assert verdict.reason is Reason.SCORER_ERROR
+    assert "entry_point" in verdict.feedback
+    assert court.judge(right, "assert f(1) == 1", given=stub, entry_point="f")
+
+
+def test_a_full_queue_does_not_hold_up_a_batch_with_a_deadline() -> None:
+    slow = Job("import time\ntime.sleep(2)", CALLS, "function", time_s=3)
+    with CodeJudge(workers=1) as court:
+        assert court.judge(DOUBLE, CALLS, "function")
+        began = time.monotonic()
+        verdicts = court.judge_all([slow] * 40, deadline_s=0.5)
+        assert time.monotonic() - began < 2
+        assert len(verdicts) == 40
+        assert all(verdict.abstains for verdict in verdicts)
+
+
+def test_judging_beside_a_close_loses_nothing() -> None:
+    court = CodeJudge(workers=2)
+    found: list[bool] = []
+
+    def judge_some() -> None:
+        for _ in range(15):
+            found.append(bool(court.judge(DOUBLE, CALLS, "function")))
+            found.append(bool(court.submit(Job(DOUBLE, CALLS, "function")).result(timeout=60)))
+
+    threads = [threading.Thread(target=judge_some) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(6):
+        court.close()
+    for thread in threads:
+        thread.join(120)
+    court.close()
+    assert found == [True] * 90
 
 
 def test_a_solution_that_is_too_long_is_not_run(court: CodeJudge) -> None:

@@ -35,8 +35,8 @@ def check_all(source: str, cases: list[Any]) -> list[dict[str, Any]]:
 def _checked(check: Any, case: Any) -> dict[str, Any]:
     try:
         given, output, expected = (decode(part) for part in case)
-    except Malformed as error:
-        return {"ok": False, "error": str(error)}
+    except (Malformed, MemoryError) as error:
+        return {"ok": False, "error": str(error) or type(error).__name__}
     try:
         return {"ok": check(given, output, expected) is True}
     except BaseException as error:  # a checker that fails on an output does not accept it
