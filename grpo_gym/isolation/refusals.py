@@ -43,6 +43,7 @@ def refusals(spaces: bool, signals_scoped: bool) -> list[Refusal]:
         Refusal("truncate"),  # an old Landlock does not cover it; ftruncate on an opened file is enough
         Refusal("clone", argument=0, mask=kernel.NEW_ANY, value=0, equal=False),
         Refusal("socketpair", argument=1, mask=0xF, value=socket.SOCK_STREAM, equal=False),  # others reach any address
+        Refusal("socketpair", argument=0, value=socket.AF_UNIX, equal=False),  # the kernel loads modules for others
         Refusal("prctl", argument=0, value=kernel.PR_SET_PDEATHSIG),
     ]
     for call, flags in (("open", 1), ("openat", 2)):
@@ -53,6 +54,8 @@ def refusals(spaces: bool, signals_scoped: bool) -> list[Refusal]:
         aimed = {"prlimit64": 0, "sched_setaffinity": 0, "sched_setattr": 0, "sched_setparam": 0}
         aimed |= {"sched_setscheduler": 0, "setpriority": 1, "ioprio_set": 1}
         refused += [Refusal(call, argument=position, equal=False) for call, position in aimed.items()]
+        refused += [Refusal("setpriority", argument=0, value=kind) for kind in (1, 2)]  # a group, or all of a user
+        refused += [Refusal("ioprio_set", argument=0, value=kind) for kind in (2, 3)]
     if not spaces and not signals_scoped:
         refused += [Refusal(call) for call in ("pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tkill")]
         refused += [Refusal(call, argument=0, value=os.getpid(), equal=False) for call in ("kill", "tgkill")]
