@@ -11,7 +11,7 @@ import pytest
 
 import grpo_gym  # noqa: F401  # registers the environments
 from grpo_envs.datasets.code import tasks
-from grpo_envs.datasets.code_presets import PRESETS, find, known_names
+from grpo_envs.datasets.code_presets import PRESETS, CodePreset, find, known_names
 from grpo_envs.datasets.code_rows import CodeRows, unusable
 from grpo_gym import Problem, Task
 from grpo_gym.data.reading import RowError
@@ -165,6 +165,12 @@ def test_a_row_that_cannot_be_read_says_why(preset, row, why):
     with pytest.raises(RowError) as caught:
         read(preset, row)
     assert str(caught.value).startswith(why)
+
+
+@pytest.mark.parametrize(("row", "preset"), [(HUMANEVAL, "humaneval"), (MBPP, "mbpp")])
+def test_rows_of_a_known_set_without_its_preset_name_it(row, preset):
+    with pytest.raises(RowError, match=f"no column 'tests'.*preset='{preset}'"):
+        CodeRows(CodePreset("dataset"))(dict(row))
 
 
 def test_tests_that_the_judge_cannot_read_are_told_when_the_file_is_read():

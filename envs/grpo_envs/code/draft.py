@@ -4,8 +4,7 @@ A task draws a rule and writes it three times: in words, as a program (`code`), 
 (`expected`), which makes the outputs of the tests. Everything else (wording, examples, tests) is drawn from a stream
 that the program names. So two problems differ only when their programs do, and no rule stands in two splits.
 
-Hidden tests are the edge cases, random inputs, and for every typical mistake that these let pass one more input that
-does not. The examples in the statement are none of them.
+How hidden tests are chosen is in `hidden.py`. The examples in the statement are none of them.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any
 
+from grpo_envs.code.hidden import SAME, Arguments, Call, Hidden, differs
 from grpo_gym.errors import GeneratorError, GrpoGymError
 from grpo_gym.problem import Problem, split_of
 from grpo_gym.rng import Rng
@@ -25,26 +25,14 @@ from grpo_rewards.code.reward import CodeReward
 
 ANSWER_FORMAT = "Answer with a Python program in one fenced code block."
 
-Arguments = Sequence[Any]
-"""The arguments of one call; JSON values."""
-
 Wording = str | tuple[str, ...]
 """A sentence, or several that say the same."""
-
-TESTS = 18
-"""Hidden tests, before those that single mistakes ask for."""
-
-SAME = 3
-"""At most one in so many hidden tests expects the same output."""
-
-TRIES = 30
-"""Inputs that are drawn for one that has to be special, e.g. show a mistake."""
 
 PROBES = 8
 """Inputs that a rule is tried on: one that makes too little of them is drawn again."""
 
 TIME_S = 1.0
-"""CPU seconds that one program may take with all of its tests; references take a hundredth of it."""
+"""CPU seconds that one call of a function, or one run of a program, may take; references take a hundredth of it."""
 
 _FRAMES = (
     "Write a Python function `{head}`.",
@@ -76,7 +64,7 @@ class Draft:
         heavy: Draws calls that are too big for a slow program.
         shown: The examples, where they are not drawn; with `pinned` tests.
         render: Writes the arguments of a call as standard input.
-        time_s: CPU seconds for a program with all of its tests.
+        time_s: CPU seconds for one call of a function, or one run of a program.
     """
 
     head: str
@@ -99,7 +87,7 @@ class Draft:
         return self.head.partition("(")[0]
 
     @cached_property
-    def probes(self) -> list[tuple[Arguments, Any]]:
+    def probes(self) -> list[Call]:
         """Calls that the rule is tried on, with their outputs."""
         rng = Rng("code probes", self.code)
         drawn = [self.inputs(rng) for _ in range(PROBES)]
@@ -114,12 +102,12 @@ class Draft:
         return all(any(differs(idle, *probe) for probe in self.probes) for idle in self.needed)
 
     @cached_property
-    def examples(self) -> list[tuple[Arguments, Any]]:
+    def examples(self) -> list[Call]:
         """The calls that the statement shows, with their outputs: the first probes that differ in them."""
         if self.shown:
             return [(args, self.expected(*args)) for args in self.shown]
         edges = {repr(args) for args in self.edges}
-        chosen: dict[str, tuple[Arguments, Any]] = {}
+        chosen: dict[str, Call] = {}
         for args, output in self.probes:
             if repr(args) not in edges:
                 chosen.setdefault(repr(output), (args, output))
@@ -141,43 +129,18 @@ class Draft:
         return "\n\n".join([text, *shows])
 
     @cached_property
-    def large(self) -> list[tuple[Arguments, Any]]:
+    def large(self) -> list[Call]:
         """The hidden calls that are too big for a slow program, with their outputs."""
         return [(args, self.expected(*args)) for args in self.heavy(Rng("code heavy", self.code))] if self.heavy else []
 
     @cached_property
-    def small(self) -> list[tuple[Arguments, Any]]:
+    def small(self) -> list[Call]:
         """The other hidden calls, with their outputs."""
-        rng = Rng("code tests", self.code)
-        shown = {repr(args) for args, _ in self.examples}
-        edges = [(args, self.expected(*args)) for args in self.edges if repr(args) not in shown]
-        tests = {repr(args): (args, output) for args, output in [*self.large, *edges]}
-        counts = Counter(repr(output) for _, output in tests.values())
+        return Hidden(self, self.large).calls()
 
-        pool: list[tuple[Arguments, Any]] = []
-
-        def fresh(accept: Callable[[Arguments, Any], bool], tries: int = TRIES) -> bool:
-            """Add the first drawn call that is new and wanted, of those that were not taken before or of new ones."""
-            for place in range(len(tests) + tries):
-                if place == len(pool):
-                    args = self.inputs(rng)
-                    pool.append((args, self.expected(*args)))
-                args, output = pool[place]
-                if (key := repr(args)) not in shown and key not in tests and accept(args, output):
-                    tests[key] = (args, output)
-                    counts[repr(output)] += 1
-                    return True
-            return False
-
-        while len(tests) < TESTS and fresh(lambda _, output: counts[repr(output)] < TESTS // SAME):
-            pass
-        for mistake in self.mistakes:
-            if not any(differs(mistake, *call) for call in list(tests.values())[len(self.large) :]):
-                fresh(lambda args, output, wrong=mistake: differs(wrong, args, output), TRIES // 2)  # type: ignore[misc]
-        while counts and (most := max(counts.values())) * SAME > len(tests):
-            if not fresh(lambda _, output, most=most: counts[repr(output)] < most - 1):  # type: ignore[misc]
-                _drop_last(tests, counts)
-        return list(tests.values())[len(self.large) :]
+    def given(self, args: Arguments) -> Arguments:
+        """Return what the program is called with: the arguments, or the text of its standard input."""
+        return (self.render(*args),) if self.render else args
 
     def problem(self) -> Problem:
         """Return the problem."""
@@ -191,7 +154,7 @@ class Draft:
         effort = self.rules + (3 if self.heavy else 0)
         return Problem(self.prompt, reference, solution=fenced(self.code), meta={"effort": effort})
 
-    def _tests(self, calls: Sequence[tuple[Arguments, Any]]) -> dict[str, Any]:
+    def _tests(self, calls: Sequence[Call]) -> dict[str, Any]:
         outputs = [output for _, output in calls]
         if self.render:
             return {"inputs": [self.render(*args) for args, _ in calls], "outputs": outputs}
@@ -246,21 +209,6 @@ def coding(name: str, tiers: Sequence[int], **fields: Any) -> Callable[[DraftGen
         )
 
     return decorate
-
-
-def _drop_last(tests: dict[str, tuple[Arguments, Any]], counts: Counter[str]) -> None:
-    """Leave out the last test that expects the most frequent output."""
-    most = max(counts, key=lambda output: counts[output])
-    del tests[next(key for key in reversed(tests) if repr(tests[key][1]) == most)]
-    counts[most] -= 1
-
-
-def differs(wrong: Callable[..., Any], args: Arguments, output: Any) -> bool:
-    """Whether a wrong function is seen to be wrong on a call; raising is."""
-    try:
-        return bool(wrong(*args) != output)
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        return True
 
 
 def fenced(code: str) -> str:

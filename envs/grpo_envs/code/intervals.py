@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grpo_envs.code.draft import Draft, coding
+from grpo_envs.code.draft import Draft, Wording, coding
 from grpo_gym.rng import Rng
 
 Spans = list[list[int]]
 
 _MERGE = """    joined = []
     for start, end in sorted(spans):
-        if joined and start - joined[-1][1] {sign} {gap}:
+        if joined and start - joined[-1][1] <= {gap}:
             joined[-1][1] = max(joined[-1][1], end)
         else:
             joined.append([start, end])
@@ -75,8 +75,7 @@ class Rule:
         before: How they are changed first: "short", "cut" or "grow".
         after: How the joined ones are chosen: "long", "multiple" or not at all.
         kind: What is returned.
-        strict: Whether the gap must be less than its bound.
-        gap: The bound.
+        gap: The largest gap over which two are joined.
         k: A length.
         low: Where they are cut on the left.
         high: Where they are cut on the right.
@@ -87,7 +86,6 @@ class Rule:
     before: str
     after: str
     kind: str
-    strict: bool
     gap: int
     k: int
     low: int
@@ -103,7 +101,7 @@ class Rule:
             spans = [[max(a, self.low), min(b, self.high)] for a, b in spans if not (b < self.low or a > self.high)]
         elif self.before == "grow":
             spans = [[a - self.k, b + 2 * self.k] for a, b in spans]
-        spans = joined(spans, self.gap - self.strict)
+        spans = joined(spans, self.gap)
         if self.after == "long":
             spans = [s for s in spans if s[1] - s[0] > self.m]
         elif self.after == "multiple":
@@ -123,7 +121,7 @@ class Rule:
         wanted, order = (max(lengths), self.tie) if self.kind == "longest" else (min(lengths), -self.tie)
         return next(s for s in spans[::order] if s[1] - s[0] == wanted)
 
-    def statement(self) -> list[str]:
+    def statement(self) -> list[Wording]:
         """Return the rule in words."""
         k, low, high, m = self.k, self.low, self.high, self.m
         before = {
@@ -142,9 +140,12 @@ class Rule:
             "It takes a list of closed intervals [start, end] of whole numbers with start <= end, in any order; the "
             "list may be empty.",
             before,
-            "Then join two intervals into one (from the smaller start to the larger end) if they overlap, or touch in "
-            "a point, or the gap between them (start of the right one minus end of the left one) is "
-            f"{'less than' if self.strict else 'at most'} {self.gap}; go on until no two can be joined.",
+            tuple(
+                "Then join two intervals into one (from the smaller start to the larger end) if they overlap, or touch "
+                "in a point, or the gap between them (start of the right one minus end of the left one) is "
+                f"{bound}; go on until no two can be joined."
+                for bound in (f"at most {self.gap}", f"less than {self.gap + 1}")
+            ),
             after,
             _ENDS[self.kind][0],
         ]
@@ -162,7 +163,7 @@ class Rule:
             "long": f"    joined = [span for span in joined if span[1] - span[0] > {self.m}]\n",
             "multiple": f"    joined = joined[::{self.m}]\n",
         }[self.after]
-        merge = _MERGE.format(sign="<" if self.strict else "<=", gap=self.gap)
+        merge = _MERGE.format(gap=self.gap)
         return f"def {head}:\n{before}{merge}{after}    {_ENDS[self.kind][2]}"
 
     def mistakes(self) -> list[Rule]:
@@ -175,7 +176,7 @@ class Rule:
     def edges(self) -> list[Any]:
         """Return lists of intervals at the bounds."""
         s, low, high = self.low + 1, self.low, self.high
-        g = self.gap - self.strict + (3 * self.k if self.before == "grow" else 0)
+        g = self.gap + (3 * self.k if self.before == "grow" else 0)
         near, far, n = s + 7 + g, s + 8 + g, self.m + 3
         apart = 14 + g
         return [
@@ -217,14 +218,13 @@ def _spans(rng: Rng) -> list[Any]:
 @coding("code.intervals", tiers=(2, 3))
 def intervals(rng: Rng, tier: int) -> Draft:
     """Join intervals that were first filtered, cut or grown; at tier 3 what comes out is filtered, too."""
-    strict, low = rng.chance(1, 2), rng.integer(-9, 9)
+    low = rng.integer(-9, 9)
     after = rng.choice(("long", "multiple")) if tier == 3 else ""
     rule = Rule(
         before=rng.choice(("short", "cut", "grow")),
         after=after,
         kind=rng.choice(list(_ENDS)),
-        strict=strict,
-        gap=rng.integer(0, 12) + strict,
+        gap=rng.integer(1, 12),
         k=rng.integer(1, 6),
         low=low,
         high=low + rng.integer(35, 55),

@@ -49,7 +49,7 @@ def _statement(
         "a whole number "
         f"room, at least 0; a bag is to be filled. The bag holds a weight of room{f' + {c}' if c else ''}.",
         f"An item in the bag weighs {'its weight' if not low else f'its weight plus {low}'}"
-        + ("." if ways else f" and counts {a} times its value{f' plus {b}' if b else ''}."),
+        + ("." if ways else f" and counts {f'{a} times ' if a > 1 else ''}its value{f' plus {b}' if b else ''}."),
         "Each item of the list can be taken at most once."
         if copies == 1
         else f"Each item of the list can be taken up to {copies} times.",

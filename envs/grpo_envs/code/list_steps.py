@@ -82,7 +82,7 @@ def without_repeats(rng: Rng) -> Step:
 
 def linear(rng: Rng) -> Step:
     """Replace x by a * x + b."""
-    a, b = rng.choice((-5, -4, -3, -2, -1, 2, 3, 4, 5, 6, 7)), rng.integer(-15, 15)
+    a, b = rng.choice((-5, -4, -3, -2, 2, 3, 4, 5, 6, 7)), rng.integer(-15, 15)
     formula = f"{a} * x" + (f" + {b}" if b > 0 else f" - {-b}" if b else "")
     return Step(
         (f"replace every number x by {formula}", f"turn each number x into {formula}"),
@@ -157,7 +157,7 @@ def running(rng: Rng) -> Step:
 
 def weighted(rng: Rng) -> Step:
     """Add a multiple of the index."""
-    k, start = rng.choice((-3, -2, -1, 1, 2, 3, 4, 5)), rng.below(2)
+    k, start = rng.choice((-4, -3, -2, 2, 3, 4, 5)), rng.below(2)
     place = "i" if start == 0 else "(i + 1)"
     return Step(
         f"add to every number {k} times its position, where the first number has position {start}",

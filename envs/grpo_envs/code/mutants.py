@@ -1,7 +1,8 @@
 """Broken programs: a reference program with one small change, as people make them by mistake.
 
 A change is a wrong bound, a comparison that is strict or not where it should be the other, a sign, a forgotten case,
-two values swapped. Whether it breaks anything is for the tests to say (`running.py`).
+two values swapped. Whether it breaks anything is for the tests to say (`running.py`). What counts the rounds of a
+program is never changed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from grpo_envs.code.running import TICK
 
 Change = tuple[Any, str, Any]
 """Object, attribute, new value."""
@@ -76,11 +79,11 @@ def _of(node: ast.AST) -> Iterator[Change]:  # noqa: C901  # a table of what the
         for place in range(len(node.values)):
             yield node, "values", [value for other, value in enumerate(node.values) if other != place]
     elif isinstance(node, ast.IfExp):
-        yield node, "test", ast.UnaryOp(ast.Not(), node.test)
+        yield node, "test", _not(node.test)
     elif isinstance(node, ast.Name) and node.id in _NAMES:
         yield node, "id", _NAMES[node.id]
-    elif isinstance(node, ast.comprehension) and node.ifs:
-        yield node, "ifs", node.ifs[1:]
+    elif isinstance(node, ast.comprehension) and (conditions := [part for part in node.ifs if not _is_tick(part)]):
+        yield node, "ifs", [part for part in node.ifs if part is not conditions[0]]
     elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
         yield node, "elts", node.elts[::-1]
     yield from _of_statements(node)
@@ -93,13 +96,23 @@ def _of_statements(node: ast.AST) -> Iterator[Change]:
         if not isinstance(body, list):
             continue
         for place, statement in enumerate(body):
+            if isinstance(statement, ast.Expr) and _is_tick(statement.value):
+                continue
             if isinstance(statement, (ast.AugAssign, ast.Expr, ast.Continue, ast.Break)):
                 yield node, name, _without(body, place)
             elif isinstance(statement, ast.If):
-                yield statement, "test", ast.UnaryOp(ast.Not(), statement.test)
+                yield statement, "test", _not(statement.test)
                 yield node, name, _without(body, place, statement.orelse)
+
+
+def _not(test: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+
+
+def _is_tick(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == TICK
 
 
 def _without(body: Sequence[ast.stmt], place: int, instead: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
     kept = [*body[:place], *instead, *body[place + 1 :]]
-    return kept or [ast.Pass()]
+    return kept or [ast.copy_location(ast.Pass(), body[place])]

@@ -155,8 +155,8 @@ def _asked(what: str, b: int) -> tuple[str, str, str]:
         ),
         "path": (
             "The worth of a list is the sum of the numbers that stand directly in it, plus the largest worth of the "
-            "lists that stand directly in it (plus 0 if there is none, or if that largest worth is negative). Return "
-            "the worth of the outer list.",
+            "lists that stand directly in it (nothing is added if there is none, or if that largest worth is "
+            "negative). Return the worth of the outer list.",
             "int",
             "    def worth(tree):\n        own = sum(x for x in tree if not isinstance(x, list))\n"
             "        return own + max([0] + [worth(x) for x in tree if isinstance(x, list)])\n\n    return worth(tree)",

@@ -20,7 +20,7 @@ _FOLDS = {
     "the number of records": "len(amounts)",
     "the amount of the last record (in the order of the list)": "amounts[-1]",
     "the largest minus the smallest amount": "max(amounts) - min(amounts)",
-    "the sum of the amounts, rounded down to a multiple of {m},": "sum(amounts) // {m} * {m}",
+    "the sum of the amounts of the group, rounded down to a multiple of {m}": "sum(amounts) // {m} * {m}",
 }
 _TIES = {
     "in alphabetical order of their keys": ("pair[0]", lambda key, place: key),
@@ -49,6 +49,10 @@ def _table(rng: Rng) -> list[Any]:
     return [[[rng.choice(names), rng.choice(groups), rng.integer(0, 30)] for _ in range(rng.integer(3, 10))]]
 
 
+def _of_group(fold: str) -> str:
+    return fold if "the group" in fold else f"{fold} {'in' if 'rec' in fold else 'of'} the group"
+
+
 def _statement(
     limit: bool,
     tie: str,
@@ -69,13 +73,18 @@ def _statement(
         "the list may be empty.",
         f"Multiply the amounts of all records whose {'person' if column else 'product'} is {twice!r} by {factor}. "
         f"{told[keep]}Group the records by {'product' if column else 'person'}, which is the key of the group; "
-        f"the value of a group is {fold.format(m=m)} {'of' if 'rec' not in fold else 'in'} the group. "
-        f"{told[having]}".replace(", of the group", " of the group"),
+        f"the value of a group is {_of_group(fold).format(m=m)}. {told[having]}",
         f"Return a list of pairs [key, value], one for each group, from the {'largest' if down else 'smallest'} "
         "value to "
         f"the {'smallest' if down else 'largest'}; groups of equal value stand {tie}"
         f"{' (among the records that count)' if keep and not tie_code else ''}.",
-        f"Return only the first {top} pairs, or all if there are fewer." if limit else "",
+        (
+            "Return only the first pair, or an empty list if there is none."
+            if top == 1
+            else f"Return only the first {top} pairs, or all if there are fewer."
+        )
+        if limit
+        else "",
     ]
 
 

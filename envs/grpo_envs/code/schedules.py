@@ -27,7 +27,7 @@ def _statement(low: int, limit: int, gap: str, words: str, tier: int) -> list[An
         "(the start of the "
         f"later one minus the end of the earlier one) must be {gap}.",
         f"At most {limit} jobs may be done." if limit else "Any number of jobs may be done.",
-        f"A job that is done is worth {words} (which may be negative).",
+        f"A job that is done is worth {words}.",
         "Return the largest possible sum of the worths of the jobs that are done; doing none is worth 0.",
         "There may be 200 jobs, so do not try all choices." if tier == 5 else "",
     ]
@@ -77,7 +77,7 @@ def _rule(*, wage: str, pause: int, strict: bool, a: int, c: int, limit: int, lo
 def schedules(rng: Rng, tier: int) -> Draft:
     """Choose jobs of the largest worth; from tier 4 on at most a few, at tier 5 among too many to try all choices."""
     pause, strict = rng.integer(0, 8), rng.chance(1, 2)
-    a, c = rng.integer(1, 4), rng.integer(0, 5)
+    a, c = rng.integer(2, 4), rng.integer(1, 5)
     wage = rng.choice(("profit", "length", "minus"))
     limit = rng.integer(2, 3) if tier == 4 else 0
     low = rng.integer(0, 8)
@@ -100,14 +100,14 @@ def schedules(rng: Rng, tier: int) -> Draft:
         return [[jobs]]
 
     formula, words = {
-        "profit": (f"{a} * profit - {c}", f"{a} times its profit, minus {c}"),
+        "profit": (f"{a} * profit - {c}", f"{a} times its profit, minus {c} (which may be negative)"),
         "length": (
             f"profit + {a} * (end - start) - {c}",
-            f"its profit plus {a} times its length (end minus start), minus {c}",
+            f"its profit plus {a} times its length (end minus start), minus {c} (which may be negative)",
         ),
         "minus": (
             f"5 * profit - {a} * (end - start) - {c}",
-            f"5 times its profit minus {a} times its length (end minus start), minus {c}",
+            f"5 times its profit minus {a} times its length (end minus start), minus {c} (which may be negative)",
         ),
     }[wage]
     gap = f"{'greater than' if strict else 'at least'} {pause}"

@@ -162,9 +162,9 @@ def _lines(a: int, b: int) -> dict[str, str]:
 def subarrays(rng: Rng, tier: int) -> Draft:
     """Count runs or find the best one in long lists, after one change of the list, or at tier 5 after two."""
     kind = rng.choice(list(_TALES))
-    m, s, k, empty = rng.integer(3, 20), rng.integer(-15, 25), rng.integer(1, 5), rng.choice((0, -1, -100))
+    m, s, k, empty = rng.integer(3, 20), rng.integer(-15, 25), rng.integer(2, 6), rng.choice((0, -1, -100))
     r = rng.below(m)
-    a, b = rng.choice((-4, -3, -2, -1, 2, 3, 4, 5)), rng.choice((-7, -5, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8))
+    a, b = rng.choice((-4, -3, -2, 2, 3, 4, 5)), rng.choice((-7, -5, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8))
     changes = rng.sample(("linear", "alternate", "blocks"), tier - 3)
     words, body = (part.format(r=r, m=m, s=s, k=k, empty=empty) for part in _TALES[kind])
     told = _told(a, b)

@@ -12,10 +12,14 @@ VOWELS = "aeiou"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+def _places(k: int) -> str:
+    return "one place" if k == 1 else f"{k} places"
+
+
 def shifted(rng: Rng) -> Step:
     """A Caesar shift with exceptions."""
     k = rng.integer(1, 25) * rng.choice((1, -1))
-    forward, back = f"{k} places forward, from z on to a", f"{-k} places back, from a on to z"
+    forward, back = f"{_places(k)} forward, from z on to a", f"{_places(-k)} back, from a on to z"
     way = f"{forward if k > 0 else back},"
     exempt = rng.choice(("", "vowels", "x", "x"))
     letter = rng.choice("abcdefglmnorst")
@@ -128,7 +132,9 @@ def word_change(rng: Rng) -> Step:
         )
     if way == "rotate":
         return Step(
-            f"in every word move the first {k} letters to the end (a word of at most {k} letters stays as it is)",
+            "in every word move the first letter to the end"
+            if k == 1
+            else f"in every word move the first {k} letters to the end (a word of at most {k} letters stays as it is)",
             f"s = ' '.join(w[{k}:] + w[:{k}] for w in s.split())",
             lambda s: " ".join("".join([*w[k:], *w[:k]]) for w in s.split()),
             (lambda s: " ".join(w[-k:] + w[:-k] for w in s.split()),),

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_envs.code.draft import Arguments, Draft
+from grpo_envs.code.draft import Draft
+from grpo_envs.code.hidden import Arguments
 from grpo_envs.code.mutants import changed, changes
 from grpo_envs.code.running import FAULTS, EndlessError, Program
 from grpo_gym.rng import Rng

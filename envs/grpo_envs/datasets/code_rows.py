@@ -27,6 +27,13 @@ OPTIONS = ("style", "public", "given", "entry_point", "in_place", "time_s", "mem
 """Columns of a file of one's own that go into the reference as they are."""
 
 
+_KNOWN = {
+    "humaneval": {"task_id", "prompt", "entry_point", "test"},
+    "mbpp": {"task_id", "code", "test_list"},
+}
+"""Preset -> columns that give its rows away."""
+
+
 @dataclass(frozen=True)
 class CodeRows:
     """Turns rows into rows of the columns prompt, reference, solution, tier and meta; picklable, unlike a closure."""
@@ -48,6 +55,9 @@ class CodeRows:
         return made | {name: row.get(name) for name in self.preset.meta}
 
     def _plain(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        known = next((name for name, columns in _KNOWN.items() if columns <= row.keys()), None)
+        if known and self.preset.tests not in row:
+            raise RowError(f"no column {self.preset.tests!r}; the columns are those of a known set: preset={known!r}")
         prompt, tests = _text(row, self.preset.prompt), _tests(column(row, self.preset.tests), self.preset.tests)
         reference = {"style": _style(tests), "tests": tests}
         reference |= {name: row[name] for name in OPTIONS if row.get(name) is not None}
