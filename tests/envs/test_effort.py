@@ -22,7 +22,9 @@ def test_most_tasks_measure_their_effort():
     assert len(TASKS) >= 40
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
+@pytest.mark.parametrize(
+    "task", [pytest.param(t, id=n, marks=pytest.mark.long if n.startswith("code") else ()) for n, t in TASKS.items()]
+)
 def test_the_effort_does_not_fall_from_tier_to_tier(task):
     medians = [statistics.median(effort(task, tier, seed) for seed in range(200)) for tier in task.tiers]
     assert medians == sorted(medians), medians

@@ -24,7 +24,12 @@ from tests.shared import product_ids
 
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = {t.name: t for identifier in product_ids() for t in tasks_of(identifier)}
-TIERS = [pytest.param(t, tier, id=f"{t.name}-{tier}") for t in TASKS.values() for tier in t.tiers]
+TIERS = [
+    pytest.param(t, tier, id=f"{t.name}-{tier}", marks=pytest.mark.long if t.name.startswith("code") else ())
+    for t in TASKS.values()
+    for tier in t.tiers
+]
+"""Problems of code tasks come with tests for programs, and take longer to make than `make test` has time."""
 ENOUGH = 2_000
 FEW, MOST_REPEATS = 400, 20
 """Among so many draws from ENOUGH problems, 40 repeat an earlier one on average: half as many, and there are more."""
@@ -51,7 +56,7 @@ def test_the_first_problems_are_those_of_the_golden_file():
         assert by_stream == golden[identifier], f"problems of {identifier} have changed: raise its version"
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "4242"])
+@pytest.mark.parametrize("hash_seed", ["1", pytest.param("4242", marks=pytest.mark.long)])
 def test_another_process_and_hash_seed_make_the_same_problems(hash_seed):
     program = "import json; from tests.gym.golden import fingerprints; print(json.dumps(fingerprints()))"
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
