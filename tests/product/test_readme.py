@@ -47,7 +47,7 @@ def test_the_make_targets_exist() -> None:
             subprocess.run(["make", "--dry-run", *words[1:]], cwd=ROOT, check=True, capture_output=True, timeout=30)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
     from grpo_agents.embedded import FOLDER
 

@@ -32,7 +32,7 @@ OPEN = ("secrets", "network")
 """Kinds that may be tried without protection: they read, and knock at doors that the test opened."""
 
 
-@pytest.mark.parametrize("tier", ["namespaces", "landlock"])
+@pytest.mark.parametrize("tier", ["namespaces", pytest.param("landlock", marks=pytest.mark.long)])
 def test_programs_earn_what_they_deserve_and_do_no_harm(tier):
     check(TABLE, told(TABLE, tier))
 
