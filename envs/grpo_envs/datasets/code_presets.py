@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from grpo_gym.errors import UnknownNameError
+from grpo_envs.datasets.catalogue import Catalogue
 from grpo_gym.problem import Split
 
 Form = Literal["plain", "humaneval", "mbpp"]
@@ -88,28 +88,5 @@ PRESETS = (
 """HumanEval (Chen et al. 2021), MBPP (Austin et al. 2021) whole and sanitized, both with the tests of EvalPlus (Liu et
 al. 2023)."""
 
-
-def find(name: str) -> CodePreset | None:
-    """Return the preset of a short name or hub id, None when there is none. Case, "-" and "_" make no difference."""
-    return _BY_NAME.get(_folded(name))
-
-
-def named(name: str) -> CodePreset:
-    """Return the preset of a short name or hub id. Raises UnknownNameError, naming the nearest, when there is none."""
-    preset = find(name) if isinstance(name, str) else None
-    if preset is None:
-        raise UnknownNameError("preset", name, known_names())
-    return preset
-
-
-def known_names() -> list[str]:
-    """Return the short names, the first of each preset first."""
-    first = [preset.names[0] for preset in PRESETS]
-    return first + [name for preset in PRESETS for name in preset.names[1:]]
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
-
-
-_BY_NAME = {_folded(name): preset for preset in reversed(PRESETS) for name in (*preset.names, preset.hub)}
+_CATALOGUE = Catalogue(PRESETS, lambda preset: (preset.hub,))
+find, named, known_names = _CATALOGUE.find, _CATALOGUE.named, _CATALOGUE.known_names

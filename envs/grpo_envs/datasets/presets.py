@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from grpo_gym.errors import UnknownNameError
+from grpo_envs.datasets.catalogue import Catalogue
 from grpo_gym.problem import Split
 
 Reader = Literal["text", "hashes", "boxed", "listed"]
@@ -138,28 +138,5 @@ PRESETS = (
 """GSM8K (Cobbe et al. 2021), MATH (Hendrycks et al. 2021), MATH-500 (Lightman et al. 2023), AIME, AMC, the problems of
 Minerva (Lewkowycz et al. 2022), OlympiadBench (He et al. 2024: its English maths questions without pictures)."""
 
-
-def find(name: str) -> Preset | None:
-    """Return the preset of a short name or hub id, None when there is none. Case, "-" and "_" make no difference."""
-    return _BY_NAME.get(_folded(name))
-
-
-def named(name: str) -> Preset:
-    """Return the preset of a short name or hub id. Raises UnknownNameError, naming the nearest, when there is none."""
-    preset = find(name) if isinstance(name, str) else None
-    if preset is None:
-        raise UnknownNameError("preset", name, known_names())
-    return preset
-
-
-def known_names() -> list[str]:
-    """Return the short names, the first of each preset first."""
-    first = [preset.names[0] for preset in PRESETS]
-    return first + [name for preset in PRESETS for name in preset.names[1:]]
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
-
-
-_BY_NAME = {_folded(name): preset for preset in PRESETS for name in (*preset.names, *preset.hubs)}
+_CATALOGUE = Catalogue(PRESETS, lambda preset: preset.hubs)
+find, named, known_names = _CATALOGUE.find, _CATALOGUE.named, _CATALOGUE.known_names

@@ -8,7 +8,7 @@ from typing import Any
 
 from grpo_gym.verdict import Reason, Verdict
 from grpo_rewards.code.confined.zygote import FAILED
-from grpo_rewards.code.sandbox import Ended, WorkerLost
+from grpo_rewards.code.sandbox import Ended
 from grpo_rewards.code.watch import LimitReached
 
 SHOWN_TESTS = 1000
@@ -146,6 +146,3 @@ def _printable(value: Any) -> Any:
         return value
     escaped = (c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value)
     return "".join(escaped)
-
-
-__all__ = ["SHOWN_TESTS", "Outcome", "Unsettled", "WorkerLost"]

@@ -86,10 +86,12 @@ def _unwrapped(body: list[ast.stmt]) -> tuple[list[ast.stmt], dict[str, str]]:
     """
     called_as: dict[str, str] = {}
     match body:
-        case [*before, ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg=parameter)])) as check, ast.Expr() as last]:
-            match last.value:
-                case ast.Call(func=ast.Name(id=check.name), args=[ast.Name(id=function)], keywords=[]):
-                    body, called_as = [*before, *check.body], {parameter: function}
+        case [
+            *before,
+            ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg=parameter)]), decorator_list=[]) as check,
+            ast.Expr(value=ast.Call(func=ast.Name(id=called), args=[ast.Name(id=function)], keywords=[])),
+        ] if called == check.name and all(map(_is_idle, before)):
+            body, called_as = check.body, {parameter: function}
     return [statement for statement in body if not _is_idle(statement)], called_as
 
 

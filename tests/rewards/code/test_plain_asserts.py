@@ -39,6 +39,7 @@ def test_asserts_of_calls_with_literals_are_plain(source: str, names: list[str])
         "assert len([1]) == 1", "assert o.f(1) == 2", "assert f(1) == 2, g(1)", "assert f(1)() == 2", "f(1)",
         CHECK.replace("check(f)", "check(f)\ncheck(g)"), CHECK.replace("check(f)", "check(f(1))"),
         CHECK.replace("assert True", "candidate = 3"), CHECK.replace("assert True", "return"),
+        "@twice\n" + CHECK[CHECK.index("def") :], "assert candidate(1) == 2\n" + CHECK,
         CHECK.replace("check(candidate)", "check(candidate, more=[])"), "assert f(1) == 2\nassert f(",
     ],
 )  # fmt: skip

@@ -334,22 +334,19 @@ class Proxies:
 
     def _items(self, state: State) -> Iterator[Any]:
         """Take the items of an iterator over there, one by one, as they are wanted."""
-        while True:
-            pair = self.session.ask("next", [Handle(state)])
-            if type(pair) is not tuple or len(pair) != 2:
-                raise TypeError("no item of an iterator")
-            if pair[0]:
-                return
+        while not (pair := self._next("next", state))[0]:
             yield pair[1]
 
     async def _async_items(self, state: State) -> AsyncIterator[Any]:
-        while True:
-            pair = self.session.ask("anext", [Handle(state)])
-            if type(pair) is not tuple or len(pair) != 2:
-                raise TypeError("no item of an iterator")
-            if pair[0]:
-                return
+        while not (pair := self._next("anext", state))[0]:
             yield pair[1]
+
+    def _next(self, command: str, state: State) -> tuple[Any, Any]:
+        """Ask whether an iterator is at its end, and for its next item."""
+        pair = self.session.ask(command, [Handle(state)])
+        if type(pair) is not tuple or len(pair) != 2:
+            raise TypeError("no item of an iterator")
+        return pair
 
     async def _awaited(self, state: State) -> Any:
         return self.session.ask("await", [Handle(state)])
