@@ -10,7 +10,7 @@ train: $(VENV)/.agent  ## train the shipped policy with GRPO and show what it le
 	$(BIN)/grpo-gym train $(ARGS)
 
 test: $(VENV)/.dev  ## run all tests but the long ones
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --markexpr 'not long' $(ARGS)
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal -m 'not long' $(ARGS)
 
 test-all: $(VENV)/.dev  ## run all tests
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal $(ARGS)
