@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from grpo_rewards.math.compare import Comparison, needs_calculus
@@ -21,6 +20,7 @@ from grpo_rewards.math.policy import Policy
 from grpo_rewards.math.rational import rational
 from grpo_rewards.math.shapes import quantity
 from grpo_rewards.math.tree import Node, Num, Relation, Text, symbols
+from grpo_rewards.soundness import Soundness
 
 MAX_EQUATIONS = 200
 """Equations of one response that are checked; more would only cost time."""
@@ -37,24 +37,6 @@ _GOES_ON = re.compile(r"\s*(?:[b-zB-HJ-Z](?![a-zA-Z])|[\\_{=])")
 """What makes the end of a run a part of something larger: a variable, a command."""
 
 _COMPARISON = Comparison(Policy(unevaluated=True))
-
-
-@dataclass(frozen=True)
-class Soundness:
-    """What became of the equations.
-
-    Attributes:
-        checked: How many were found and decided.
-        unsound: Those that are false, as written.
-    """
-
-    checked: int
-    unsound: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """The part of the equations that is true; 1 when there are none."""
-        return 1.0 - len(self.unsound) / self.checked if self.checked else 1.0
 
 
 def check_steps(response: str) -> Soundness:
