@@ -92,6 +92,8 @@ def reset_info(drawn: Drawn, expose_answer: bool) -> dict[str, Any]:
     if expose_answer:
         info["answer"] = drawn.task.answer(problem)
         info["solution"] = problem.solution if problem.solution is not None else info["answer"]
+        if (guess := drawn.task.hasty_answer(problem)) is not None:
+            info["guess"] = guess
     return info
 
 

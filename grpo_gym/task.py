@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from grpo_gym.errors import GeneratorError, InvalidValueError
 from grpo_gym.problem import Problem, Split
 from grpo_gym.reward import PlainReward, Reward, as_reward
+from grpo_gym.rng import Rng
 from grpo_gym.sources import Generator, Key, Procedural, Source
 from grpo_gym.verdict import Verdict
 
@@ -81,6 +82,8 @@ class Task:
         equivalents: Writes other right answers: permutations of a set, for instance.
         solver: A second, independent solver: every right answer that it finds.
         effort: How much work a problem is, in a unit of the task's own; must not fall from tier to tier.
+        guess: A weak solver: what somebody answers, in the asked format, who does little of the work. Its success must
+            not rise from tier to tier; in a warm start it is the hasty way to answer.
         small_tiers: Tiers with fewer than 2,000 distinct problems, left out of held-out claims.
         version: Grows when problems or verdicts change.
         namespace: "grpo" is ours; third parties use their own.
@@ -101,6 +104,7 @@ class Task:
     equivalents: Callable[[Problem], Iterable[str]] | None = None
     solver: Callable[[Problem], Iterable[str]] | None = None
     effort: Callable[[Problem], float] | None = None
+    guess: Callable[[Problem, Rng], str] | None = None
     small_tiers: tuple[int, ...] = ()
     version: int = 0
     namespace: str = "grpo"
@@ -144,6 +148,10 @@ class Task:
         if self.oracle is not None:
             return self.oracle(problem, transcript)
         return problem.solution if problem.solution is not None else self.answer(problem)
+
+    def hasty_answer(self, problem: Problem) -> str | None:
+        """Return the weak solver's answer, a function of the problem; None where the task has no weak solver."""
+        return None if self.guess is None else self.guess(problem, Rng("guess", problem.problem_id))
 
 
 def task(

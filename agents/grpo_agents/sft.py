@@ -1,8 +1,9 @@
 """Supervised warm start: imitate worked solutions before rewards take over.
 
 Demonstrations come from any environment that shows its answers (`expose_answer=True` puts `solution` and `answer` into
-the reset's info). A share of them may be hasty: the answer alone, mostly a near miss, as from someone who skipped the
-working. A policy taught on such a mixture knows both ways; reinforcement then has a choice to make.
+the reset's info). A share of them may be hasty: the answer alone, mostly wrong, as from someone who skipped the
+working: what the task's weak solver says (`guess`), else the answer with a near miss of its last number. A policy
+taught on such a mixture knows both ways; reinforcement then has a choice to make.
 """
 
 from __future__ import annotations
@@ -99,6 +100,8 @@ def _demonstration(prompt: str, info: dict[str, Any], config: SFTConfig, rng: Rn
         raise InvalidValueError(f"{config.env} shows no solutions (no `solution` in info with expose_answer=True)")
     if config.careful >= 1 or rng.below(10_000) < config.careful * 10_000:
         return Demonstration(prompt, str(info["solution"]))
+    if "guess" in info:
+        return Demonstration(prompt, str(info["guess"]))
     if "answer" not in info:
         raise InvalidValueError(f"{config.env} shows no short answers (`answer` in info): hasty ones need them")
     return Demonstration(prompt, hasty_answer(str(info["answer"]), rng))
