@@ -165,7 +165,7 @@ class SFTConfig:
     batch: int = 64
     """Demonstrations per step."""
     careful: float = 1.0
-    """Share of demonstrations that show the working; the others answer at once, with a near miss."""
+    """Share of demonstrations that show the working; the others answer at once, mostly wrong."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """muon (orthogonalised momentum on matrices, AdamW on the rest) learns small models from scratch 2-4x faster."""
     learning_rate: float = 3e-4

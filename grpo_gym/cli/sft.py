@@ -128,7 +128,7 @@ def _start(settings: TrainConfig, config: SFTConfig, choice: EnvChoice) -> Polic
     from grpo_agents.train import use_threads
 
     terminal().print(plain(f"making a new policy, its tokenizer from texts of {settings.env}"))
-    tier = (0, 5) if choice.ours else config.tier
+    tier = config.tier or ((0, 5) if choice.ours else ())  # no tier named: whatever it will meet later
     texts_of = dataclasses.replace(config, tier=tier, steps=TOKENIZER_BATCHES, careful=1.0, seed=config.seed + 1)
     policy = untrained(Recipe(seed=config.seed), texts_of)
     use_threads(policy, settings.threads)

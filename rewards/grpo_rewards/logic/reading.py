@@ -21,7 +21,7 @@ LONGEST = 4_000
 
 _WRAPPER = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|mathsf|operatorname)\s*\{([^{}]*)\}")
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[a-z*]{1,20}\}(?:\{[clr|]{0,40}\})?")
-_SPACING = re.compile(r"(?<!\\)\\(?:[ ,;:!]|quad|qquad|hline)(?![a-zA-Z])")
+_SPACING = re.compile(r"(?<!\\)\\(?:[ ,;:!]|(?:quad|qquad|hline)(?![a-zA-Z]))")
 _BLANKS = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r" ?\n[ \n]*")
 _FENCE = re.compile(r"```[a-z]{0,10}[ \t]*\n(.*?)```", re.DOTALL)
@@ -30,6 +30,7 @@ _LABEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _JOINT = re.compile(r"\s*(?:[;\n]|\\\\|,(?:\s*and\b)?|\band\b|&|\.(?=\s|$))\s*", re.IGNORECASE)
+_BULLET = re.compile(r"^(?:[-*\u2022]|\d{1,2}[.)])\s+", re.MULTILINE)
 _SAYS = re.compile(r"\s*(?:[:=]|->|=>|\u2192|\\to|\\rightarrow|-(?=\s)|\bis\b|\bmust be\b|\bhas\b)\s*", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -101,7 +102,8 @@ def _block(response: str) -> str | None:
 
 def items(text: str) -> list[str]:
     """Cut a text at commas, semicolons, "and", sentence ends and line ends; brackets around the whole are dropped."""
-    return [piece for piece in (_bullet(piece) for piece in _JOINT.split(_unbracketed(text))) if piece]
+    unmarked = _BULLET.sub("", _unbracketed(text))
+    return [piece for piece in (piece.strip() for piece in _JOINT.split(unmarked)) if piece]
 
 
 def assignments(text: str, names: Collection[str], values: Mapping[str, str] | Collection[str]) -> dict[str, str]:
@@ -219,7 +221,3 @@ def _closes(text: str) -> bool:
         if depth == 0:
             return place == len(text) - 1
     return False
-
-
-def _bullet(piece: str) -> str:
-    return re.sub(r"^(?:[-*\u2022]|\d{1,2}[.)])\s+", "", piece.strip()).strip()
