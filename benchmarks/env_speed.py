@@ -1,11 +1,13 @@
 """How many episodes per second does each environment give? One process, one core, CPU seconds.
 
 An episode is a seeded reset and an answer scored; asked with the right answer and with a wrong one, since a verifier
-that is slow on wrong answers slows exactly the beginning of training. Interactive environments play to their end.
+that is slow on wrong answers slows exactly the beginning of training. Interactive environments play to their end. A
+round ends after a number of episodes, or earlier, when its time is up: programs are run to judge them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import gymnasium as gym
@@ -20,21 +22,21 @@ WRONG = "\\boxed{-987654}"
 def run(quick: bool) -> Report:
     """Measure every registered id, and its vector form."""
     report = Report()
-    episodes, rounds = (200, 3) if quick else (1000, 5)
+    episodes, rounds, seconds = (104, 3, 0.1) if quick else (1000, 5, 2.0)
     for identifier in grpo_gym.registered_ids():
         for kind, answer in (("right", _right), ("wrong", lambda env: WRONG)):
             env = gym.make(identifier).unwrapped
             assert isinstance(env, TextEnv)
-            seconds = cpu_rounds(lambda: _play(env, answer, episodes), rounds)  # noqa: B023  # called at once
-            report.rows.append(_row(identifier, f"episodes/s, {kind} answers", seconds))
+            costs = cpu_rounds(lambda: _play(env, answer, episodes, seconds), rounds)  # noqa: B023  # called at once
+            report.rows.append(_row(identifier, f"episodes/s, {kind} answers", costs))
             env.close()
-        seconds = cpu_rounds(lambda: _play_groups(identifier, episodes), rounds)  # noqa: B023  # called at once
-        report.rows.append(_row(identifier, "episodes/s in groups of 8, wrong answers", seconds))
+        costs = cpu_rounds(lambda: _play_groups(identifier, episodes), rounds)  # noqa: B023  # called at once
+        report.rows.append(_row(identifier, "episodes/s in groups of 8, wrong answers", costs))
     return report
 
 
-def _row(identifier: str, figure: str, seconds: list[float]) -> Row:
-    middle, low, high = median_and_range([1 / s for s in seconds])
+def _row(identifier: str, figure: str, costs: list[float]) -> Row:
+    middle, low, high = median_and_range([1 / cost for cost in costs])
     return Row("env_speed", identifier, figure, middle, "1/s", low, high)
 
 
@@ -44,13 +46,17 @@ def _right(env: TextEnv) -> str:
     return episode.task.right_answer(episode.problem, episode.transcript)
 
 
-def _play(env: TextEnv, answer: Callable[[TextEnv], str], episodes: int) -> int:
+def _play(env: TextEnv, answer: Callable[[TextEnv], str], episodes: int, seconds: float) -> int:
+    """Play until there are so many episodes or the time is up, and return how many there are."""
+    end = time.perf_counter() + seconds
     for seed in range(episodes):
         env.reset(seed=seed)
         done = False
         while not done:
             _, _, terminated, truncated, _ = env.step(answer(env))
             done = terminated or truncated
+        if time.perf_counter() > end:
+            return seed + 1
     return episodes
 
 

@@ -47,9 +47,10 @@ class Lesson:
 
 
 LESSONS = {
-    "circuit": Lesson("grpo/Logic.Circuit-v0", 0, 1500, 150, 20),
-    "knights": Lesson("grpo/Logic.Knights-v0", 0, 1500, 150, 20),
-    "mini sudoku": Lesson("grpo/Logic.MiniSudoku-v0", 0, 1500, 150, 20),
+    "knights": Lesson("grpo/Logic.Knights-v0", 0, 400, 100, 20),
+    "truth chain": Lesson("grpo/Logic.TruthChain-v0", 0, 400, 100, 20),
+    "propositional": Lesson("grpo/Logic.Propositional-v0", 0, 500, 100, 20),
+    "coloring": Lesson("grpo/Logic.Coloring-v0", 0, 500, 100, 20),
 }
 
 
@@ -101,7 +102,7 @@ def warm_start(name: str, lesson: Lesson) -> tuple[Path, dict[str, float]]:
     careful, mixture, figures = folder / "careful", folder / "mixture", folder / "seconds.json"
     if figures.exists():
         return mixture, json.loads(figures.read_text(encoding="utf-8"))
-    shared = ["--env", lesson.env, "--tier", str(lesson.tier)]
+    shared = ["--env", lesson.env, "--tier", str(lesson.tier), "--batch", "32"]
     first = ["--model", "new", "--steps", str(lesson.careful_steps), "--optimizer", "muon", "--learning-rate", "4e-3"]
     then = ["--model", str(careful), "--steps", str(lesson.mixture_steps), "--careful", str(CAREFUL_SHARE)]
     then += ["--learning-rate", "5e-4", "--weight-decay", "0", "--seed", "1"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import env_speed, judge, learning, picture, step, verifier
+from benchmarks import diagnosis, env_speed, judge, learning, logic_peers, picture, scheduling, step, verifier
 from benchmarks.rows import Report, Row
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument(
         "--only",
         action="append",
-        choices=["env_speed", "verifier", "judge", "step", "learning"],
+        choices=["env_speed", "verifier", "judge", "logic", "scheduling", "diagnosis", "step", "learning"],
         help="may be given again",
     )
     parser.add_argument("--json", type=Path, default=None, help="where the JSON goes (default: benchmarks/results/)")
@@ -43,6 +43,9 @@ def main() -> None:
         "env_speed": env_speed.run,
         "verifier": verifier.run,
         "judge": judge.run,
+        "logic": logic_peers.run,
+        "scheduling": scheduling.run,
+        "diagnosis": diagnosis.run,
         "step": step.run,
         "learning": lambda quick: learning.run(quick, kept),
     }

@@ -11,8 +11,9 @@ Importing this registers every installed task by name; a task's code is imported
 
 from grpo_gym.data import Dataset
 from grpo_gym.env import TextEnv
+from grpo_gym.mixture import Mixture, Part
 from grpo_gym.problem import Problem
-from grpo_gym.registration import load_plugins, register_family, register_task, registered_ids
+from grpo_gym.registration import load_plugins, register_family, register_mixture, register_task, registered_ids
 from grpo_gym.reward import FunctionReward, Probe, Reward
 from grpo_gym.rng import Rng
 from grpo_gym.sources import Procedural
@@ -25,6 +26,8 @@ __all__ = [
     "Dataset",
     "FunctionReward",
     "GroupVectorEnv",
+    "Mixture",
+    "Part",
     "Probe",
     "Problem",
     "Procedural",
@@ -37,6 +40,7 @@ __all__ = [
     "Turn",
     "Verdict",
     "register_family",
+    "register_mixture",
     "register_task",
     "registered_ids",
     "task",

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 
 from grpo_gym.episode import Episode, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
+from grpo_gym.mixture import Mixture, TierChoice
 from grpo_gym.printing import visible
-from grpo_gym.reward import PlainReward, Reward, as_reward
+from grpo_gym.reward import PlainReward, Reward
 from grpo_gym.scoring import release_workers, score_all
+from grpo_gym.seeding import SeededLater
 from grpo_gym.spaces import TextSpace
-from grpo_gym.stream import Drawn, ProblemStream, TierChoice, chosen_index
-from grpo_gym.task import Task
+from grpo_gym.stream import Drawn, ProblemStream, chosen_index
+from grpo_gym.task import Task, replacement
 
 
-class TextEnv(gymnasium.Env[str, str]):
+class TextEnv(SeededLater):
     """Episodes of one or several tasks.
 
     Observation: the environment's new message; the first is the prompt with the answer-format line under it.
@@ -26,7 +28,7 @@ class TextEnv(gymnasium.Env[str, str]):
     Episode end: after one step, or when a dialogue ends; `truncated` when its turns are used up.
 
     Args:
-        tasks: One Task or several; several are mixed uniformly.
+        tasks: One Task, several (mixed uniformly), or a Mixture with weights.
         name: Names the stream of problems; default: the single task's full name.
         tier: One tier, a range (low, high), or None for each task's defaults.
         split: "train", "val" or "test".
@@ -41,7 +43,7 @@ class TextEnv(gymnasium.Env[str, str]):
 
     def __init__(
         self,
-        tasks: Task | Sequence[Task],
+        tasks: Task | Sequence[Task] | Mixture,
         *,
         name: str | None = None,
         tier: TierChoice = None,
@@ -53,11 +55,10 @@ class TextEnv(gymnasium.Env[str, str]):
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise InvalidValueError(f"render_mode is {render_mode!r}: text environments know None and 'ansi'")
-        listed = [tasks] if isinstance(tasks, Task) else list(tasks)
-        self.stream = ProblemStream(name or listed[0].full_name, listed, tier, split)
+        self.stream = ProblemStream(name, tasks, tier, split)
         self.instructions = instructions
         self.expose_answer = expose_answer
-        self.reward = replacement(reward, listed)
+        self.reward = replacement(reward, self.stream.tasks.values())
         self.render_mode = render_mode
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
@@ -132,20 +133,3 @@ class TextEnv(gymnasium.Env[str, str]):
             task.reward.close()
         if self.reward is not None:
             self.reward.close()
-
-
-def replacement(reward: Reward | PlainReward | None, tasks: Collection[Task]) -> Reward | None:
-    """Return the reward that replaces the tasks' own, None for none.
-
-    Raises:
-        InvalidValueError: No reward, or one that nothing would ever ask: every task is interactive and judges itself.
-    """
-    if reward is None:
-        return None
-    interactive = [task.name for task in tasks if task.dialogue is not None]
-    if len(interactive) == len(tasks):
-        raise InvalidValueError(
-            f"{', '.join(interactive)}: an interactive task judges itself, so another reward would have no effect "
-            "here; leave reward out, or change the task's dialogue"
-        )
-    return as_reward(reward)

@@ -74,8 +74,13 @@ def content_digest(content: str) -> bytes:
 
 
 def split_of(content: str) -> Split:
-    """Return the split that this content belongs to: buckets 8:1:1 of its hash, the same for every seed."""
-    bucket = int.from_bytes(content_digest(content)[:8], "big") % 10
+    """Return the split that this content belongs to, the same for every seed."""
+    return split_of_digest(content_digest(content))
+
+
+def split_of_digest(digest: bytes) -> Split:
+    """Return the split of the content with this digest: buckets 8:1:1."""
+    bucket = int.from_bytes(digest[:8], "big") % 10
     if bucket < 8:
         return "train"
     return "val" if bucket == 8 else "test"

@@ -47,6 +47,8 @@ def score_all(reward: Reward | None, rows: Sequence[tuple[str, Drawn]], holder: 
         rows: (answer, drawn problem) pairs. Equal answers to one problem are judged once.
         holder: Keeps the worker processes of slow rewards alive until `release_workers(holder)`; default: the reward.
     """
+    if len(rows) == 1:
+        return _score_with(reward or rows[0][1].task.reward, rows, holder)
     unique: dict[tuple[int, str], tuple[str, Drawn]] = {}
     for answer, drawn in rows:
         unique.setdefault((id(drawn), answer), (answer, drawn))
@@ -125,6 +127,8 @@ def is_sound(verdict: object) -> bool:
 
 def is_finite(number: object) -> bool:
     """Whether this is a real number that fits a float; numpy's scalars count."""
+    if type(number) is float:  # as almost all are; what is asked below costs ten times as much
+        return math.isfinite(number)
     try:
         return isinstance(number, numbers.Real) and math.isfinite(number)
     except OverflowError:
@@ -147,7 +151,7 @@ def _score_unique(reward: Reward | None, rows: list[tuple[str, Drawn]], holder: 
     return [verdicts[position] for position in range(len(rows))]
 
 
-def _score_with(reward: Reward, rows: list[tuple[str, Drawn]], holder: object | None) -> list[Verdict]:
+def _score_with(reward: Reward, rows: Sequence[tuple[str, Drawn]], holder: object | None) -> list[Verdict]:
     """Judge rows of one reward: the batch at once, and one by one where the batch fails."""
     if reward.cost == "slow":
         from grpo_gym.pool import score_in_pool  # worker processes: only where a slow reward asks for them

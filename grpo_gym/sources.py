@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grpo_gym.errors import GeneratorError, GrpoGymError
-from grpo_gym.problem import Problem, Split, content_digest, split_of
+from grpo_gym.problem import Problem, Split, content_digest, split_of_digest
 from grpo_gym.rng import Rng
 
 Generator = Callable[[Rng, int], Problem]
@@ -77,8 +77,9 @@ class Procedural:
                 raise GeneratorError(f"the generator failed at {key}: {type(error).__name__}: {error}") from error
             if not isinstance(problem, Problem):
                 raise GeneratorError(f"the generator of {key.task} returned {type(problem).__name__}, not a Problem")
-            if split_of(problem.content) == key.split:
-                return labelled(problem, key)
+            digest = content_digest(problem.content)
+            if split_of_digest(digest) == key.split:
+                return _labelled(problem, key, digest)
         raise GeneratorError(
             f"no {key.split} problem in {MAX_REDRAWS} draws at {key}: the tier has too little distinct content"
         )
@@ -92,8 +93,10 @@ def _source_at(module: str, name: str) -> Procedural:
 
 def labelled(problem: Problem, key: Key) -> Problem:
     """Return the problem with task, tier, split and problem_id filled from its key and content."""
+    return _labelled(problem, key, content_digest(problem.content))
+
+
+def _labelled(problem: Problem, key: Key, digest: bytes) -> Problem:
     name = key.task.split("/", 1)[-1]
-    digest = content_digest(problem.content).hex()[:16]
-    return dataclasses.replace(
-        problem, task=name, tier=key.tier, split=key.split, problem_id=f"{name}-t{key.tier}-{digest}"
-    )
+    problem_id = f"{name}-t{key.tier}-{digest[:8].hex()}"
+    return dataclasses.replace(problem, task=name, tier=key.tier, split=key.split, problem_id=problem_id)

@@ -11,7 +11,7 @@ Task name `math.mini_sudoku` and environment id `grpo/Math.MiniSudoku-v0` are tw
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -189,3 +189,20 @@ def task_name(identifier: str) -> str:
     if match is None:
         raise InvalidValueError(f"environment id {identifier!r}: expected namespace/Family.Task-vN")
     return ".".join(re.sub(r"(?<!^)(?=[A-Z])", "_", part).lower() for part in match.group(1).split("."))
+
+
+def replacement(reward: Reward | PlainReward | None, tasks: Collection[Task]) -> Reward | None:
+    """Return the reward that replaces the tasks' own, None for none.
+
+    Raises:
+        InvalidValueError: No reward, or one that nothing would ever ask: every task is interactive and judges itself.
+    """
+    if reward is None:
+        return None
+    interactive = [task.name for task in tasks if task.dialogue is not None]
+    if len(interactive) == len(tasks):
+        raise InvalidValueError(
+            f"{', '.join(interactive)}: an interactive task judges itself, so another reward would have no effect "
+            "here; leave reward out, or change the task's dialogue"
+        )
+    return as_reward(reward)

@@ -6,7 +6,7 @@ group's problem is drawn once, equal answers are scored once, and chosen problem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -14,15 +14,17 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from grpo_gym.env import replacement
+from grpo_gym.curriculum import Lessons, arms_of, make_curriculum
+from grpo_gym.curriculum.making import Wanted
 from grpo_gym.episode import Episode, Outcome, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import batch_infos
+from grpo_gym.mixture import Mixture, TierChoice
 from grpo_gym.reward import PlainReward, Reward
 from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
-from grpo_gym.stream import Drawn, ProblemStream, TierChoice, chosen_index
-from grpo_gym.task import Task
+from grpo_gym.stream import Drawn, ProblemStream, chosen_index
+from grpo_gym.task import Task, replacement
 from grpo_gym.verdict import Verdict
 
 Observations = tuple[str, ...]
@@ -36,10 +38,12 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
     (observation "", reward 0.0, terminated True).
 
     Args:
-        tasks: One Task or several; several are mixed uniformly.
+        tasks: One Task, several (mixed uniformly), or a Mixture with weights.
         num_envs: Number of rows; a multiple of `group_size`.
         group_size: Rows that share a problem; 1 for independent rows.
         name, tier, split, instructions, expose_answer, reward: As in `TextEnv`.
+        curriculum: Chooses task and tier of each training group: "threshold", {"kind": "linear", "over": 500}, or a
+            curriculum. It learns from steps alone; held-out splits neither follow nor feed it.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # Gymnasium's own convention
@@ -51,7 +55,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
 
     def __init__(
         self,
-        tasks: Task | Sequence[Task],
+        tasks: Task | Sequence[Task] | Mixture,
         *,
         num_envs: int = 1,
         group_size: int = 1,
@@ -61,6 +65,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         instructions: bool = True,
         expose_answer: bool = False,
         reward: Reward | PlainReward | None = None,
+        curriculum: Wanted | None = None,
         render_mode: str | None = None,
     ) -> None:
         if group_size < 1 or num_envs < 1 or num_envs % group_size:
@@ -69,19 +74,20 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
             )
         if render_mode not in (None, "ansi"):
             raise InvalidValueError(f"render_mode is {render_mode!r}: text environments know None and 'ansi'")
-        listed = [tasks] if isinstance(tasks, Task) else list(tasks)
         self.num_envs = num_envs
         self.group_size = group_size
         self.num_groups = num_envs // group_size
-        self.stream = ProblemStream(name or listed[0].full_name, listed, tier, split)
+        self.stream = ProblemStream(name, tasks, tier, split)
         self.instructions = instructions
         self.expose_answer = expose_answer
-        self.reward = replacement(reward, listed)
+        self.reward = replacement(reward, self.stream.tasks.values())
         self.render_mode = render_mode
         self.single_observation_space = TextSpace()
         self.single_action_space = TextSpace()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self.curriculum = None if curriculum is None else make_curriculum(curriculum, arms_of(self))
+        self._lessons = None if self.curriculum is None else Lessons(self.curriculum, group_size)
         self._seeds: list[int | None] = [None] * self.num_groups
         self._indices = [-1] * self.num_groups
         self._drawn: list[Drawn | None] = [None] * self.num_groups
@@ -106,12 +112,14 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         self._seed_groups(seed, groups)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         observations = [""] * self.num_envs
-        for group in groups:
-            index = chosen_index(options, self._indices[group] + 1)
-            seed_of_group = self._seeds[group]
-            assert seed_of_group is not None
-            drawn = self.stream.at(seed_of_group, index, options)
-            self._indices[group] = index
+        starts = {group: self._start(group, options) for group in groups}
+        beside = {start: place for place, start in enumerate(dict.fromkeys(starts.values()))}
+        for group, start in starts.items():
+            chosen = options
+            if self._lessons is not None:
+                chosen = self._lessons.begin(group, start, options, self.stream.split)
+            drawn = self.stream.at(*start, chosen, beside)
+            self._indices[group] = start[1]
             self._drawn[group] = drawn
             for row in self.rows_of(group):
                 episode = Episode(drawn, self.instructions)
@@ -131,6 +139,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         if any(episode is None for episode in self._episodes):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         outcomes = self._outcomes(actions)
+        self._teach(outcomes)
         infos = [
             {} if outcome is None else step_info(episode, outcome.verdict)  # type: ignore[arg-type]  # reset above
             for episode, outcome in zip(self._episodes, outcomes, strict=True)
@@ -154,6 +163,21 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         self.reward = replacement(reward, self.stream.tasks.values())
         release_workers(self)
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return what must outlive a restart, as a JSON object: the curriculum's state, or nothing.
+
+        Seeds are the agent's; an agent that resets with seeds goes on exactly where it stopped.
+        """
+        return {} if self.curriculum is None else {"curriculum": self.curriculum.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` returned. Raises InvalidValueError for the state of another environment."""
+        if ("curriculum" in state) != (self.curriculum is not None):
+            kind = "with" if "curriculum" in state else "without"
+            raise InvalidValueError(f"this is the state of an environment {kind} a curriculum: make it as it was made")
+        if self.curriculum is not None:
+            self.curriculum.load_state_dict(state["curriculum"])
+
     def rows_of(self, group: int) -> range:
         """Return the rows of a group."""
         return range(group * self.group_size, (group + 1) * self.group_size)
@@ -165,6 +189,22 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
             task.reward.close()
         if self.reward is not None:
             self.reward.close()
+
+    def _start(self, group: int, options: Mapping[str, Any]) -> tuple[int, int]:
+        """Return the seed and index that a group begins at."""
+        seed = self._seeds[group]
+        assert seed is not None
+        return seed, chosen_index(options, self._indices[group] + 1)
+
+    def _teach(self, outcomes: Sequence[Outcome | None]) -> None:
+        """Tell the curriculum what the rows earned."""
+        if self._lessons is None:
+            return
+        for row, outcome in enumerate(outcomes):
+            if outcome is not None:
+                abstains = outcome.verdict is not None and outcome.verdict.abstains
+                self._lessons.book(row, outcome.reward, outcome.terminated or outcome.truncated, abstains)
+        self._lessons.report()
 
     def _outcomes(self, actions: Sequence[str]) -> list[Outcome | None]:
         """Return one outcome per row, None for rows that were done. Single-turn answers are scored as one batch."""

@@ -18,7 +18,8 @@ from gymnasium.vector import VectorEnv
 import grpo_gym
 from grpo_agents.config import SFTConfig, TrainConfig
 from grpo_agents.row_guard import RowGuard
-from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
+from grpo_gym.curriculum import Curriculum
+from grpo_gym.errors import CheckpointError, GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.infos import row_info
 from grpo_gym.problem import Split
 from grpo_gym.rng import stable_hash
@@ -97,9 +98,18 @@ class EnvChoice:
         return env
 
 
-def reset_rows(env: VectorEnv[Any, Any, Any], seeds: Sequence[int]) -> tuple[Sequence[Any], dict[str, Any]]:
-    """Reset with one seed per row, which every Gymnasium vector environment takes but the annotation leaves out."""
-    observations, infos = ask(env.reset, seed=list(seeds))
+def reset_rows(
+    env: VectorEnv[Any, Any, Any], seeds: Sequence[int], **options: Any
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Reset with one seed per row, which every Gymnasium vector environment takes but the annotation leaves out.
+
+    Args:
+        env: The environment.
+        seeds: One per row.
+        options: Reset options, for an environment that knows them.
+    """
+    asked = {"options": options} if options else {}
+    observations, infos = ask(env.reset, seed=list(seeds), **asked)
     return observations, infos
 
 
@@ -159,6 +169,51 @@ def problems_in(env: VectorEnv[Any, Any, Any]) -> int | None:
     """Return how many problems an environment has to draw: the rows of a data set; None where nobody can tell."""
     stream = getattr(env.unwrapped, "stream", None)
     return stream.size() if isinstance(stream, ProblemStream) else None
+
+
+def state_of(env: VectorEnv[Any, Any, Any]) -> dict[str, Any]:
+    """Return what an environment carries from step to step, for a checkpoint; {} for one that carries nothing.
+
+    An environment says so by the methods `state_dict` and `load_state_dict`, of its own or of a wrapper, with JSON.
+    """
+    keeper = _keeper(env)
+    return {} if keeper is None else dict(ask(keeper.state_dict))
+
+
+def restore(env: VectorEnv[Any, Any, Any], state: dict[str, Any]) -> None:
+    """Give an environment back what `state_of` returned.
+
+    Raises:
+        CheckpointError: It carries nothing and was carrying something, or the state is another environment's.
+    """
+    keeper = _keeper(env)
+    if keeper is None:
+        if state:
+            raise CheckpointError("the checkpoint holds a state of its environment, and this environment takes none")
+        return
+    try:
+        ask(keeper.load_state_dict, state)
+    except GrpoGymError as error:
+        raise CheckpointError(f"the environment cannot go on from the checkpoint: {error}") from error
+
+
+def curriculum_figures(env: VectorEnv[Any, Any, Any]) -> dict[str, float]:
+    """Return what an environment's curriculum has to tell, as metrics; {} for an environment without one."""
+    curriculum = getattr(env.unwrapped, "curriculum", None)
+    if not isinstance(curriculum, Curriculum):
+        return {}
+    figures = curriculum.statistics()
+    return {f"curriculum/{arm}/{name}": value for arm, of in figures.items() for name, value in of.items()}
+
+
+def _keeper(env: VectorEnv[Any, Any, Any]) -> Any:
+    """Return the outermost of an environment and its wrappers that keeps a state, None when none does."""
+    while True:
+        if hasattr(type(env), "state_dict") and hasattr(type(env), "load_state_dict"):
+            return env
+        if env is env.unwrapped:
+            return None
+        env = env.env  # type: ignore[attr-defined]  # every wrapper has one
 
 
 def check_text(observation: Any) -> str:

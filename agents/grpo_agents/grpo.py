@@ -25,7 +25,16 @@ from gymnasium.vector import VectorEnv
 
 from grpo_agents.collect import Episode, collect, none_fits, none_judged
 from grpo_agents.config import TrainConfig
-from grpo_agents.environments import EnvChoice, EnvironmentRaisedError, check_spaces, distinct_seeds, seeds_for
+from grpo_agents.environments import (
+    EnvChoice,
+    EnvironmentRaisedError,
+    check_spaces,
+    curriculum_figures,
+    distinct_seeds,
+    restore,
+    seeds_for,
+    state_of,
+)
 from grpo_agents.evaluate import evaluate
 from grpo_agents.interrupt import StopFlag
 from grpo_agents.logprobs import LogProbs
@@ -126,7 +135,7 @@ class GRPO:
         trained = time.perf_counter()
         metrics = step_metrics(self.step, episodes, result, self.optimizer.param_groups[0]["lr"])
         metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled}
-        metrics |= self._validate(val_seeds)
+        metrics |= curriculum_figures(self.env) | self._validate(val_seeds)
         self._record(metrics, episodes, result)
         if result.refused:
             self._failed(result.skipped)
@@ -175,17 +184,20 @@ class GRPO:
         """Write a checkpoint of everything that a resumed run needs, and drop old ones."""
         if self.folder is None:
             return
-        self.folder.save(self.step, self.policy, self.optimizer, {"best": self.best, "failures": self.failures})
+        state = {"best": self.best, "failures": self.failures, "environment": state_of(self.env)}
+        self.folder.save(self.step, self.policy, self.optimizer, state)
         self.folder.prune(self.config.keeping.keep_last, self.best[0] if self.best else None)
 
     def resume(self) -> None:
         """Continue from the folder's newest checkpoint; the policy must hold that checkpoint's weights already.
 
-        All random streams are functions of (seed, step), so weights, optimiser and step are the whole state; with a
-        KL term also the reference, which is the policy that the run began with and has to be given.
+        All random streams are functions of (seed, step), so weights, optimiser, step and what the environment carries
+        (a curriculum) are the whole state; with a KL term also the reference, which is the policy that the run began
+        with and has to be given.
 
         Raises:
-            CheckpointError: No checkpoint, a damaged one, or a KL term without its reference.
+            CheckpointError: No checkpoint, a damaged one, one of another environment, or a KL term without its
+                reference.
         """
         if self.folder is None:
             raise CheckpointError("nothing to resume: this GRPO has no run folder")
@@ -199,6 +211,7 @@ class GRPO:
             self.failures = [str(cause) for cause in state["failures"]]
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise CheckpointError(f"checkpoint {path} is damaged: {error!r}") from error
+        restore(self.env, state.get("environment", {}))
         self.folder.forget_after(self.step)
 
     def _checkpoint_is_due(self) -> bool:

@@ -26,9 +26,10 @@ from grpo_agents.row_guard import number
 from grpo_agents.run_log import COMPLETIONS, RunLog
 from grpo_gym.errors import CheckpointError, InvalidValueError
 from grpo_gym.infos import row_info
+from grpo_gym.problem import Problem
 from grpo_gym.reward import Reward
 from grpo_gym.scoring import score_all
-from grpo_gym.stream import Drawn
+from grpo_gym.stream import Drawn, ProblemStream
 from grpo_gym.verdict import Verdict
 
 NOTHING_SAID = "nothing was said: the prompt did not fit the context"
@@ -143,7 +144,7 @@ class _Scorer:
         self.given = reward
         self.env = choice.vector(1)
         inside: Any = self.env.unwrapped
-        self.stream = inside.stream if choice.ours else None
+        self.stream: ProblemStream | None = inside.stream if choice.ours else None
         self.reward = reward or (inside.reward if choice.ours else None)
 
     def score_step(self, step: int, records: Sequence[Row]) -> list[Rescored | str]:
@@ -161,7 +162,7 @@ class _Scorer:
                 results.append(self._play(record, texts, seeds[group]))
                 continue
             if group not in drawn:
-                drawn[group] = self.stream.at(seeds[group], 0)
+                drawn[group] = self._drawn(seeds[group], record)
             judged = self._own(record, texts, drawn[group], seeds[group])
             if judged is None:
                 waiting.append((place, texts[0], drawn[group]))
@@ -171,6 +172,18 @@ class _Scorer:
             results[place] = _judged(records[place], verdict)
         return [result for result in results if result is not None]
 
+    def _drawn(self, seed: int, record: Row) -> Drawn:
+        """Return the problem of a seed: the one the stream shows, or that which a curriculum or a schedule chose."""
+        assert self.stream is not None
+        usual = self.stream.at(seed, 0)
+        task, tier = record.get("task"), record.get("tier")
+        if usual.problem.problem_id == record.get("problem_id") or task not in self.stream.tasks:
+            return usual
+        of_task = self.stream.at(seed, 0, {"task": task})
+        if of_task.problem.problem_id == record.get("problem_id") or tier not in of_task.task.tiers:
+            return of_task
+        return self.stream.at(seed, 0, {"task": task, "tier": tier})
+
     def _own(self, record: Row, texts: Sequence[str], drawn: Drawn, seed: int) -> Rescored | str | None:
         """Return what came of a completion in one of our environments; None for one that waits for its verdict."""
         alone = drawn.task.dialogue is None
@@ -178,11 +191,11 @@ class _Scorer:
             return OTHER_PROBLEM
         if alone:
             return None
-        return SEVERAL_TURNS if self.given is not None else self._play(record, texts, seed)
+        return SEVERAL_TURNS if self.given is not None else self._play(record, texts, seed, drawn.problem)
 
-    def _play(self, record: Row, texts: Sequence[str], seed: int) -> Rescored | str:
-        """Play an episode's texts again in the environment."""
-        observations, infos = reset_rows(self.env, [seed])
+    def _play(self, record: Row, texts: Sequence[str], seed: int, problem: Problem | None = None) -> Rescored | str:
+        """Play an episode's texts again in the environment; in one of ours, on the problem given."""
+        observations, infos = reset_rows(self.env, [seed], **({} if problem is None else {"problem": problem}))
         if not _same_problem(record, observations[0], row_info(infos, 0)):
             return OTHER_PROBLEM
         reward = 0.0

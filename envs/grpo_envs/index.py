@@ -78,6 +78,29 @@ TASKS = {
     "code_repair.functions": "grpo_envs.code_repair.tasks:functions",
     "code_repair.programs": "grpo_envs.code_repair.tasks:programs",
     "logic.guess_number": "grpo_envs.logic.guess_number:guess_number",
+    "logic.mastermind": "grpo_envs.logic.mastermind:mastermind",
+    "logic.twenty_questions": "grpo_envs.logic.twenty_questions:twenty_questions",
+    "logic.knights": "grpo_envs.logic.knights:knights_and_knaves",
+    "logic.zebra": "grpo_envs.logic.zebra:zebra",
+    "logic.truth_chain": "grpo_envs.logic.truth_chain:truth_chain",
+    "logic.sequence": "grpo_envs.logic.sequence:sequence",
+    "logic.paths": "grpo_envs.logic.paths:paths",
+    "logic.syllogism": "grpo_envs.logic.syllogism:syllogism",
+    "logic.satisfiability": "grpo_envs.logic.satisfiability:satisfiability",
+    "logic.propositional": "grpo_envs.logic.propositional:propositional",
+    "logic.ordering": "grpo_envs.logic.ordering:ordering",
+    "logic.circuit": "grpo_envs.logic.circuit:circuit",
+    "logic.mini_sudoku": "grpo_envs.logic.mini_sudoku:mini_sudoku",
+    "logic.sudoku": "grpo_envs.logic.sudoku:sudoku",
+    "logic.countdown": "grpo_envs.logic.countdown:countdown",
+    "logic.game24": "grpo_envs.logic.game24:game24",
+    "logic.queens": "grpo_envs.logic.queens:queens",
+    "logic.coloring": "grpo_envs.logic.coloring:coloring",
+    "logic.cryptarithm": "grpo_envs.logic.cryptarithm:cryptarithm",
+    "scheduling.job_shop": "grpo_envs.scheduling.job_shop:job_shop",
+    "scheduling.flow_shop": "grpo_envs.scheduling.flow_shop:flow_shop",
+    "scheduling.staff": "grpo_envs.scheduling.staff:staff",
+    "diagnosis.noisy_or": "grpo_envs.diagnosis.noisy_or:noisy_or",
 }
 
 
@@ -111,6 +134,13 @@ FAMILIES = {
         "code_repair",
         "functions programs",
     ),
+    "logic": _tasks(
+        "logic",
+        "knights zebra truth_chain propositional satisfiability syllogism ordering circuit sudoku mini_sudoku queens "
+        "coloring cryptarithm countdown game24 sequence paths",
+    ),
+    "scheduling": _tasks("scheduling", "job_shop flow_shop staff"),
+    "diagnosis": _tasks("diagnosis", "noisy_or"),
 }
 """Mixtures. A new task does not join one by itself: the mixture would have other problems, which is a new version. The
 tasks of grpo/Arithmetic-v0 are what the shipped policy was taught, and where `grpo-gym train` begins."""
@@ -123,13 +153,17 @@ DATASETS = {
 }
 """Family -> what makes its tasks of a data set, `gym.make("grpo/Math-v0", dataset=...)`."""
 
+MIX = {"grpo/Math-v0": 1, "grpo/Logic-v0": 1, "grpo/Physics-v0": 1}
+"""What grpo/Mix-v0 mixes when nothing is named: families that are judged in process, with equal weights."""
+
 
 def register() -> None:
-    """Register families and tasks; the plugin entry point of this package."""
+    """Register families, tasks and the mixture; the plugin entry point of this package."""
     # not at the top: `import grpo_gym` calls this function, and whoever imports this module first would be in a circle
-    from grpo_gym.registration import register_family, register_task
+    from grpo_gym.registration import register_family, register_mixture, register_task
 
     for family, tasks in FAMILIES.items():
         register_family(family, tasks, dataset=DATASETS.get(family, ""))
+    register_mixture("mix", MIX)
     for name, entry in TASKS.items():
         register_task(name, entry)

@@ -12,7 +12,9 @@ The subject runs in a child process: a scorer that hangs, crashes or executes an
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from grpo_gym.checks.exam import Exam
 from grpo_gym.checks.laboratory import Laboratory, SubjectError
@@ -25,7 +27,14 @@ from grpo_gym.task import Task
 __all__ = ["QUESTIONS", "Line", "Report", "Status", "SubjectError", "check_reward"]
 
 
-def check_reward(subject: str | Task, n: int = 64, *, style: str = "auto", cases: str | Path | None = None) -> Report:
+def check_reward(
+    subject: str | Task,
+    n: int = 64,
+    *,
+    style: str = "auto",
+    cases: str | Path | None = None,
+    args: Mapping[str, Any] | None = None,
+) -> Report:
     """Ask every question about a task, an environment or a reward of others.
 
     Args:
@@ -34,6 +43,7 @@ def check_reward(subject: str | Task, n: int = 64, *, style: str = "auto", cases
         n: Problems in the sample.
         style: How a function of others is called: auto, plain, trl or verl.
         cases: A file of problems and references for such a function.
+        args: Options of `gym.make` that decide about the tasks of a registered id, such as a mixture's `envs`.
 
     Returns:
         One line per question; `report.ok` says whether none failed.
@@ -45,7 +55,7 @@ def check_reward(subject: str | Task, n: int = 64, *, style: str = "auto", cases
     if n < 8:
         raise InvalidValueError(f"n is {n}: fewer than 8 problems tell nothing")
     began = time.monotonic()
-    described = Subject.of(subject, style, cases)
+    described = Subject.of(subject, style, cases, args)
     with Laboratory(described) as lab, Exam(described, lab, n) as exam:
         lines = tuple(question.ask(exam) for question in QUESTIONS)
         notes = [exam.facts.note, "" if lab.isolation is None else f"confined: {lab.isolation[1]}"]

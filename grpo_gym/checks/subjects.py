@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 import pickle
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +33,30 @@ class Subject:
         task: A pickled Task, when one was given.
         style: How a function of others is called: auto, plain, trl or verl.
         cases: A file of problems and references for such a function.
+        args: Options of `gym.make` that decide about the tasks of a registered id.
     """
 
     spec: str
     task: bytes | None = None
     style: str = "auto"
     cases: Path | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, subject: str | Task, style: str = "auto", cases: str | Path | None = None) -> Subject:
-        """Return the description of what a caller named. Raises InvalidValueError for a Task no child can load."""
+    def of(
+        cls,
+        subject: str | Task,
+        style: str = "auto",
+        cases: str | Path | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> Subject:
+        """Return the description of what a caller named.
+
+        Raises:
+            InvalidValueError: A Task that no child can load, or options for something that is no registered id.
+        """
+        if args and (isinstance(subject, Task) or subject not in registered_ids()):
+            raise InvalidValueError(f"options of gym.make are for registered ids, and {subject!r:.80} is none")
         if isinstance(subject, Task):
             try:
                 packed = pickle.dumps(subject)
@@ -52,7 +66,7 @@ class Subject:
                     "define its functions at the top of a module"
                 ) from error
             return cls(subject.env_id, packed)
-        return cls(subject, style=style, cases=None if cases is None else Path(cases).resolve())
+        return cls(subject, style=style, cases=None if cases is None else Path(cases).resolve(), args=args or {})
 
     def open(self) -> Target:
         """Return the thing under check, imported now. Raises GrpoGymError when there is none."""
@@ -82,7 +96,7 @@ class Subject:
     def _environment(self, identifier: str) -> tuple[bool, Callable[[], Target]]:
         ours = registered_ids()
         if identifier in ours:
-            return False, lambda: TaskTarget(identifier, tasks_of(identifier))
+            return False, lambda: TaskTarget(identifier, tasks_of(identifier, self.args))
         if identifier not in gymnasium.registry:
             raise UnknownNameError("environment", identifier, ours)
         from grpo_gym.checks.foreign.environments import EnvTarget

@@ -86,7 +86,7 @@ class Target(Protocol):
         """Judge an answer; in an interactive episode the same text in every turn."""
 
     def play_right(self, problem: Problem, spell: Callable[[str], str]) -> Verdict:
-        """Judge an episode of right actions, each spelled in another way. Only of interactive subjects."""
+        """Judge an episode of right actions, each spelled in another way. Only of subjects with interactive tasks."""
 
     def equivalents(self, problem: Problem) -> Sequence[str] | None:
         """Return other spellings of the right answer, None when the subject declares none."""
@@ -164,8 +164,10 @@ class TaskTarget:
         return self.reward(problem).score(response, problem)
 
     def play_right(self, problem: Problem, spell: Callable[[str], str]) -> Verdict:
-        """Play the oracle's actions, each spelled in another way."""
+        """Play the oracle's actions, each spelled in another way; where one answer is all, that answer."""
         task = self._task(problem)
+        if task.dialogue is None:  # a mixture may hold both kinds
+            return self.reward(problem).score(spell(task.right_answer(problem)), problem)
         return self._play(problem, lambda p, transcript: spell(task.right_answer(p, transcript)))
 
     def equivalents(self, problem: Problem) -> Sequence[str] | None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import tyro
 
 from grpo_gym.checks import Report, Status, check_reward
-from grpo_gym.cli.options import Count, parse
+from grpo_gym.cli.options import Count, EnvArgs, key_values, parse
 from grpo_gym.cli.terminal import grid, plain, terminal
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.registration import registered_ids
@@ -33,6 +33,8 @@ class Options:
     """How a function of others is called; auto reads its signature."""
     cases: Path | None = None
     """Problems for such a function: JSON lines with prompt and reference; none: sums made here."""
+    env_args: EnvArgs = ()
+    """Keyword arguments of `gym.make` that decide about the tasks of an id: a mixture's envs."""
     failures: bool = False
     """Only the lines that failed."""
     json: bool = False
@@ -46,9 +48,10 @@ def run(arguments: list[str]) -> int:
         raise InvalidValueError("name what to check: an id of `grpo-gym list`, module:function, or all")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves no process and no folder behind
     subjects = registered_ids() if options.what == ("all",) else list(options.what)
+    args = key_values(options.env_args, "--env-args")
     reports = []
     for subject in subjects:
-        report = check_reward(subject, options.n, style=options.style, cases=options.cases)
+        report = check_reward(subject, options.n, style=options.style, cases=options.cases, args=args)
         reports.append(report)
         if not options.json:
             show(report, options.failures)

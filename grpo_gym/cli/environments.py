@@ -11,8 +11,8 @@ import gymnasium
 from grpo_gym.env import TextEnv
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.importing import see_current_folder
+from grpo_gym.mixture import TierChoice
 from grpo_gym.registration import registered_ids
-from grpo_gym.stream import TierChoice
 
 
 def find(identifier: str) -> bool:

@@ -13,7 +13,7 @@ import tyro
 from grpo_gym.cli.options import parse
 from grpo_gym.cli.terminal import grid, plain, terminal
 from grpo_gym.errors import UnknownNameError
-from grpo_gym.registration import registered_ids, tasks_of
+from grpo_gym.registration import mixed_by, registered_ids, tasks_of
 from grpo_gym.task import Task
 
 
@@ -51,13 +51,14 @@ def describe(identifier: str) -> dict[str, Any]:
     """Return what the table says of one id; a family is described by its tasks."""
     tasks = tasks_of(identifier)
     alone = len(tasks) == 1
+    mixed = mixed_by(identifier) or [_short(task) for task in tasks]
     return {
         "id": identifier,
         "tiers": sorted({tier for task in tasks for tier in task.tiers}),
         "default_tiers": sorted({tier for task in tasks for tier in task.default_tiers}),
         "turns": max(task.max_turns if task.dialogue is not None else 1 for task in tasks),
         "tasks": [task.name for task in tasks],
-        "description": _first_line(tasks[0]) if alone else "mixture: " + ", ".join(_short(task) for task in tasks),
+        "description": _first_line(tasks[0]) if alone else "mixture: " + ", ".join(mixed),
         "answer_format": tasks[0].answer_format if alone else "",
     }
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from grpo_gym.errors import InvalidValueError, MissingExtraError, UnknownNameError
-from grpo_gym.stream import TierChoice, as_tier
+from grpo_gym.mixture import TierChoice
+from grpo_gym.stream import as_tier
 
 O = TypeVar("O")  # noqa: E741  # the options of a command
 

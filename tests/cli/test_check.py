@@ -21,7 +21,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """Replace the checks by an answer at once, and tell what was asked."""
     calls: list[tuple[Any, ...]] = []
 
-    def answer(subject: str, n: int, *, style: str, cases: Path | None) -> Report:
+    def answer(subject: str, n: int, *, style: str, cases: Path | None, args: dict[str, Any]) -> Report:
         calls.append((subject, n, style, cases))
         lines = [Line("oracle", Status.PASS, "all paid"), Line("effort", Status.SKIP, "declares none")]
         if "bad" in subject:
@@ -68,6 +68,18 @@ def test_several_subjects_are_checked_in_order(cli: Cli, asked: list[tuple[Any, 
         "bad/B-v0",
         "ok/C-v0",
     ]
+
+
+def test_what_a_mixture_is_made_of_can_be_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def answer(subject: str, n: int, **options: Any) -> Report:
+        given.append(options["args"])
+        return Report(subject, (), 0.5, "")
+
+    monkeypatch.setattr(check, "check_reward", answer)
+    assert cli("check", "grpo/Mix-v0", "--env-args", 'envs={"grpo/Math-v0": 2}', "schedule=exact").code == 0
+    assert given == [{"envs": {"grpo/Math-v0": 2}, "schedule": "exact"}]
 
 
 def test_all_is_every_registered_id(cli: Cli, asked: list[tuple[Any, ...]]) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grpo_envs
-from grpo_envs.index import FAMILIES, TASKS, register
+from grpo_envs.index import FAMILIES, MIX, TASKS, register
 from grpo_gym import Problem, Rng, Task, register_family, register_task, registered_ids, registration, task
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.registration import load_plugins, load_tasks, tasks_of
@@ -32,6 +32,7 @@ def _registry_as_it_was() -> Iterator[None]:
         gymnasium.registry,
         registration._tasks,
         registration._families,
+        registration._mixtures,
         registration._loaded,
     ]
     before = [dict(table) for table in tables]
@@ -71,14 +72,15 @@ def test_a_family_is_made_of_its_own_tasks():
 
 
 def test_every_registered_id_makes_the_task_of_its_name():
-    assert set(registered_ids()) >= {env_id(name) for name in (*FAMILIES, *TASKS)}
+    families = {**FAMILIES, "mix": [name for identifier in MIX for name in FAMILIES[task_name(identifier)]]}
+    assert set(registered_ids()) >= {env_id(name) for name in (*FAMILIES, *TASKS, "mix")}
     for identifier in product_ids():
         env = gymnasium.make(identifier)
         assert env.spec is not None
         assert env.spec.id == identifier
         name = task_name(identifier)
         tasks = tasks_of(identifier)
-        assert [t.name for t in tasks] == FAMILIES.get(name, [name])
+        assert [t.name for t in tasks] == families.get(name, [name])
 
 
 def test_every_task_says_how_to_answer_and_what_it_is():

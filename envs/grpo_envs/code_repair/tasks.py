@@ -66,10 +66,12 @@ def _repair(rng: Rng, tier: int, tasks: Sequence[Task]) -> Problem:
 
 
 def _functions(rng: Rng, tier: int) -> Problem:
+    """Mend a function: the rules of the function tasks, and a program with one mistake."""
     return _repair(rng, tier, FUNCTIONS)
 
 
 def _programs(rng: Rng, tier: int) -> Problem:
+    """Mend a program that reads standard input: the rules of the ledger and network tasks, and one mistake."""
     return _repair(rng, tier, PROGRAMS)
 
 

@@ -70,6 +70,20 @@ def bisect(problem: Problem, transcript: Transcript) -> str:
     return str((low + high) // 2)
 
 
+def turns_of_bisection(problem: Problem) -> float:
+    """Return how many guesses the oracle takes for this number."""
+    low, high, turns = problem.meta["low"], problem.meta["high"], 1
+    while (guess := (low + high) // 2) != int(problem.reference):
+        low, high = (guess + 1, high) if guess < int(problem.reference) else (low, guess - 1)
+        turns += 1
+    return float(turns)
+
+
+def at_once(problem: Problem, rng: Rng) -> str:
+    """Name any number of the interval, as somebody who does not wait for an answer: the weak solver."""
+    return str(rng.integer(problem.meta["low"], problem.meta["high"]))
+
+
 @task(
     "logic.guess_number",
     reward=GuessReward(),
@@ -78,6 +92,8 @@ def bisect(problem: Problem, transcript: Transcript) -> str:
     oracle=bisect,
     dialogue=Guessing,
     max_turns=MAX_TURNS,
+    effort=turns_of_bisection,
+    guess=at_once,
     floors={"copied part": 0.3, "constant answer": 0.3, "leaks": 0.6},  # the interval's ends are possible numbers
 )
 def guess_number(rng: Rng, tier: int) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grpo_envs.math.effort import size_of_expression
 from grpo_envs.math.style import MATHS, Working, worked
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -17,7 +18,7 @@ PRODUCTS = {3: (3, 9, 50, False), 4: (3, 9, 30, True), 5: (4, 19, 99, True)}
 """Tier -> number of terms, largest factor, largest plain term, whether factors may be brackets."""
 
 
-@task("math.chain", **MATHS)
+@task("math.chain", effort=size_of_expression, **MATHS)
 def chain(rng: Rng, tier: int) -> Problem:
     """Integer arithmetic, one operation after the other; products and brackets from tier 3 on."""
     if tier in SUMS:

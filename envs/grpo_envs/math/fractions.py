@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from grpo_envs.math.effort import size_of_expression
 from grpo_envs.math.style import MATHS, Working, worked
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -14,7 +15,7 @@ Ratio = tuple[int, int]
 """Numerator and denominator as written, not reduced."""
 
 
-@task("math.fractions", **MATHS)
+@task("math.fractions", effort=size_of_expression, **MATHS)
 def fractions(rng: Rng, tier: int) -> Problem:
     """Compute with fractions; the answer may be given in any equal form."""
     work = FractionWorking()

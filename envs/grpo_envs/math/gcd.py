@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from grpo_envs.math.effort import calculations
 from grpo_envs.math.style import MATHS, Working, worked
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -12,7 +13,12 @@ from grpo_gym.task import task
 LARGEST = {0: 120, 1: 240, 2: 999, 3: 160, 4: 400, 5: 90}
 
 
-@task("math.gcd", floors={"copied part": 0.25}, **MATHS)  # the smaller number often divides the larger one
+@task(
+    "math.gcd",
+    effort=calculations,
+    floors={"copied part": 0.25},  # the smaller number often divides the larger one
+    **MATHS,
+)
 def gcd(rng: Rng, tier: int) -> Problem:
     """Greatest common divisor of two (tiers 0 to 2) or three numbers (4), least common multiple of two (3) or three."""
     multiple = tier in (3, 5)
@@ -20,7 +26,7 @@ def gcd(rng: Rng, tier: int) -> Problem:
     work = Working()
     value = numbers[0]
     for number in numbers[1:]:
-        value = _lcm(work, value, number) if multiple else _euclid(work, max(value, number), min(value, number))
+        value = _lcm(work, value, number) if multiple else euclid(work, max(value, number), min(value, number))
     asked = "least common multiple" if multiple else "greatest common divisor"
     listed = " and ".join(filter(None, [", ".join(map(str, numbers[:-1])), str(numbers[-1])]))
     return worked(f"Find the {asked} of {listed}.", work.lines, value)
@@ -33,7 +39,7 @@ def _related(rng: Rng, largest: int, count: int) -> list[int]:
     return sorted((common * factor for factor in factors), reverse=True)
 
 
-def _euclid(work: Working, a: int, b: int) -> int:
+def euclid(work: Working, a: int, b: int) -> int:
     """Return gcd(a, b) for a >= b > 0: one remainder after the other, the last before 0 is it."""
     while b:
         a, b = b, work.remainder(a, b)
@@ -42,5 +48,5 @@ def _euclid(work: Working, a: int, b: int) -> int:
 
 def _lcm(work: Working, a: int, b: int) -> int:
     common = math.gcd(a, b)
-    _euclid(work, max(a, b), min(a, b))
+    euclid(work, max(a, b), min(a, b))
     return work.multiply(a, work.divide(b, common)) if common > 1 else work.multiply(a, b)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from grpo_envs.math.effort import digit_operations, operations
+from grpo_envs.math.gcd import euclid
 from grpo_envs.math.style import MATHS, Working, worked
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -13,7 +15,16 @@ ONE_SIDED = {0: (9, 1, 15, 20, False), 1: (12, 0, 20, 40, False), 2: (15, -20, 2
 """Tier -> largest coefficient, smallest and largest solution, largest constant, whether negative coefficients occur."""
 
 
-@task("math.linear", **MATHS)
+def effort(problem: Problem) -> float:
+    """Return the digit operations of the working, and of making sure that a fraction is in lowest terms."""
+    value, work = Fraction(str(problem.reference)), Working()
+    if value.denominator > 1:
+        top = abs(value.numerator)
+        euclid(work, max(top, value.denominator), min(top, value.denominator))
+    return digit_operations(problem) + operations(work.lines)
+
+
+@task("math.linear", effort=effort, **MATHS)
 def linear(rng: Rng, tier: int) -> Problem:
     """Solve a linear equation for x: constants on one side, then on both, then brackets, then fractions."""
     if tier in ONE_SIDED:

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import math
+import re
 
+from grpo_envs.math.effort import digit_operations, operations
 from grpo_envs.math.style import MATHS, Working, worked
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task
 
 
-@task("math.remainder", floors={"constant answer": 0.3}, **MATHS)  # a small divisor leaves few remainders
+def effort(problem: Problem) -> float:
+    """Return the digit operations of the working, and of trying each candidate where it tries several.
+
+    The working of two moduli writes down how it comes from one candidate to the next. Of each of them one has seen
+    whether the second modulus goes into it, has divided, and has compared the remainder.
+    """
+    first, *numbers = re.findall(r"\d+", problem.prompt)
+    work, tried = Working(), 0
+    if len(numbers) == 3:
+        lines = str(problem.solution).split("\n")[:-1]
+        candidates = [int(first), *(int(line.rpartition(" ")[2]) for line in lines)]
+        tried = len(candidates)
+        for candidate in candidates:
+            work.remainder(candidate, int(numbers[2]))
+    return digit_operations(problem) + operations(work.lines) + 2 * tried
+
+
+@task(
+    "math.remainder",
+    effort=effort,
+    floors={"constant answer": 0.3},  # a small divisor leaves few remainders
+    **MATHS,
+)
 def remainder(rng: Rng, tier: int) -> Problem:
     """Find a remainder; from tier 3 on by reducing before multiplying."""
     work = Working()

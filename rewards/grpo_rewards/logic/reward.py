@@ -25,11 +25,14 @@ class Findings:
         broken: The rules that it breaks, in words; none for a right answer.
         share: The part of the answer that is right, for partial credit: cells, clues, clauses.
         luck: The share that a constant answer or an echo of the question reaches; credit is paid above it only.
+        credit: Returns share and luck where working them out takes longer than the rules; asked only where partial
+            credit is paid.
     """
 
     broken: Sequence[str] = ()
     share: float = 0.0
     luck: float = 1.0
+    credit: Callable[[], tuple[float, float]] | None = None
 
 
 Reader = Callable[[str, Problem], Any]
@@ -53,7 +56,8 @@ class PuzzleReward(Reward):
             luck: `partial * (share - luck) / (1 - luck)`. 0, the default, pays nothing.
         steps: The part of a right answer's value that depends on its deductions, in [0, 1). None leaves them unread;
             0.0 only reports them as `components["steps"]`, the share that follows.
-        hostile: More answers of the puzzle's own that must not be paid, for `check_reward`.
+        hostile: Returns more answers of the puzzle's own that must not be paid, for `check_reward`; a function of a
+            module, so that the reward can travel to other processes.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class PuzzleReward(Reward):
         soundness: Steps | None = None,
         partial: float = 0.0,
         steps: float | None = None,
-        hostile: Sequence[Probe] = (),
+        hostile: Callable[[], Sequence[Probe]] = tuple,
     ) -> None:
         for name, value in (("partial", partial), ("steps", steps)):
             if value is not None and not 0 <= value < 1:
@@ -76,7 +80,7 @@ class PuzzleReward(Reward):
         self.soundness = soundness
         self.partial = partial
         self.steps = steps
-        self.hostile = tuple(hostile)
+        self.hostile = hostile
 
     def crediting(self, *, partial: float = 0.0, steps: float | None = None) -> PuzzleReward:
         """Return the same rules with partial credit, or with deductions that count."""
@@ -104,7 +108,8 @@ class PuzzleReward(Reward):
         if not findings.broken:
             return Verdict(1.0, Reason.CORRECT)
         feedback = "; ".join(findings.broken[:SHOWN])
-        return Verdict(self.partial * _beyond(findings), Reason.WRONG, feedback=feedback)
+        value = self.partial * _beyond(findings) if self.partial else 0.0
+        return Verdict(value, Reason.WRONG, feedback=feedback)
 
     def probes(self) -> Sequence[Probe]:
         """Answers that try to be paid without being right."""
@@ -122,12 +127,11 @@ class PuzzleReward(Reward):
             Probe("more behind the answer", lambda p: box(f"{right(p)} or qq")),
             Probe("more before the answer", lambda p: box(f"not {right(p)}")),
             Probe("the right answer mentioned only", lambda p: f"it may be so: {right(p)}, but nobody knows"),
-            *self.hostile,
+            *self.hostile(),
         )
 
 
 def _beyond(findings: Findings) -> float:
     """Return the share beyond luck, 0 to 1."""
-    if findings.luck >= 1:
-        return 0.0
-    return max(0.0, min(1.0, (findings.share - findings.luck) / (1 - findings.luck)))
+    share, luck = (findings.share, findings.luck) if findings.credit is None else findings.credit()
+    return 0.0 if luck >= 1 else max(0.0, min(1.0, (share - luck) / (1 - luck)))

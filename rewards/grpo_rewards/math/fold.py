@@ -80,6 +80,8 @@ def fold(text: str) -> str:
 
 def trim(text: str) -> str:
     r"""Drop what may stand around an answer: math delimiters, emphasis, quotes, a final full stop."""
+    if text[:1].isalnum() and text[-1:].isalnum():
+        return text  # as most answers: nothing stands around it
     for _ in range(_LAYERS):
         before = text
         text = text.strip().strip("`").strip()

@@ -1,0 +1,87 @@
+"""A reward for plans that have a cost: the optimum over the cost of a valid plan, 0 for a plan that breaks a rule.
+
+The ratio is 1 at the optimum alone, but nearly every valid plan earns a good part of it: a dispatch rule nine tenths.
+`sharp=True` pays for what is better than a simple rule's plan: 0 at its cost, 1 at the optimum, in proportion between.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from grpo_gym.problem import Problem
+from grpo_gym.reward import Probe, Reward
+from grpo_gym.verdict import Reason, Verdict
+from grpo_rewards.logic.reading import UnreadError, answer_text
+
+
+class BrokenPlanError(Exception):
+    """The plan breaks a rule; the message says which."""
+
+
+class CostReward(Reward):
+    """The value of a plan by its cost; `meta["best"]` of the problem is the least cost that is possible.
+
+    Args:
+        sharp: Pay only for what is cheaper than the baseline's plan.
+    """
+
+    def __init__(self, *, sharp: bool = False) -> None:
+        self.sharp = sharp
+
+    @abstractmethod
+    def read(self, text: str, problem: Problem) -> Any:
+        """Read a plan from the final answer. Raises UnreadError."""
+
+    @abstractmethod
+    def cost_of(self, plan: Any, problem: Problem) -> int:
+        """Return what a plan costs. Raises BrokenPlanError when it breaks a rule."""
+
+    @abstractmethod
+    def baseline(self, problem: Problem) -> float:
+        """Return what a plan costs that is made without search; the sharp reward pays below it."""
+
+    @abstractmethod
+    def praise(self, cost: int) -> str:
+        """Say in words what a valid plan costs."""
+
+    def score(self, response: str, problem: Problem) -> Verdict:
+        """Judge one response; `details` holds the plan's cost and the least possible one."""
+        try:
+            cost = self.cost_of(self.read(answer_text(response), problem), problem)
+        except UnreadError as error:
+            return Verdict(0.0, error.reason, feedback=str(error))
+        except BrokenPlanError as error:
+            return Verdict(0.0, Reason.WRONG, feedback=str(error))
+        best = int(problem.meta["best"])
+        details = {"cost": cost, "best": best}
+        if cost <= best:
+            return Verdict(1.0, Reason.CORRECT, details=details)
+        value = self._sharpened(cost, best, problem) if self.sharp else best / cost
+        return Verdict(value, Reason.WRONG, feedback=f"{self.praise(cost)}, {best} is possible", details=details)
+
+    def _sharpened(self, cost: int, best: int, problem: Problem) -> float:
+        """Return the part of the way from the baseline to the optimum that a plan has come."""
+        baseline = self.baseline(problem)
+        return max(0.0, (baseline - cost) / (baseline - best)) if baseline > best else 0.0
+
+    def probes(self) -> Sequence[Probe]:
+        """Answers that try to be paid without being a plan."""
+
+        def box(text: str) -> str:
+            return f"\\boxed{{{text}}}"
+
+        def right(problem: Problem) -> str:
+            return str(problem.reference)
+
+        return (
+            Probe("the question, boxed", lambda p: box(p.prompt)),
+            Probe("the right answer in the thoughts alone", lambda p: f"<think>{box(right(p))}</think>"),
+            Probe("an empty box at the end", lambda p: f"{box(right(p))} so {box('')}"),
+            Probe("a plan cut short", lambda p: box(right(p)[:-1].rstrip(" ,;:"))),
+            Probe("more behind the plan", lambda p: box(f"{right(p)} or qq")),
+            Probe("more before the plan", lambda p: box(f"not {right(p)}")),
+            Probe("the plan twice over", lambda p: box(f"{right(p)}, {right(p)}")),
+            Probe("a number for a plan", lambda p: box(str(p.meta["best"]))),
+        )
