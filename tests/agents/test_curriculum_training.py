@@ -170,7 +170,7 @@ def test_validation_follows_no_curriculum_and_feeds_none(tmp_path):
 @pytest.mark.parametrize(
     "args",
     [
-        {"curriculum": "learnability"},
+        {"curriculum": "learnability", "envs": {"grpo/Arithmetic-v0": 1, "grpo/Physics-v0": 1}},
         {"schedule": "exact", "envs": {"grpo/Math.Chain-v0": 2, "grpo/Logic.GuessNumber-v0": 1}},
     ],
 )
