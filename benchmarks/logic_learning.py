@@ -48,9 +48,8 @@ class Lesson:
 
 LESSONS = {
     "knights": Lesson("grpo/Logic.Knights-v0", 0, 400, 100, 20),
-    "truth chain": Lesson("grpo/Logic.TruthChain-v0", 0, 400, 100, 20),
-    "propositional": Lesson("grpo/Logic.Propositional-v0", 0, 500, 100, 20),
-    "coloring": Lesson("grpo/Logic.Coloring-v0", 0, 500, 100, 20),
+    "truth chain": Lesson("grpo/Logic.TruthChain-v0", 0, 1500, 100, 20),
+    "circuit": Lesson("grpo/Logic.Circuit-v0", 0, 1500, 100, 20),
 }
 
 

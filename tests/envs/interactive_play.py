@@ -9,9 +9,9 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from grpo_envs.logic.codes import all_codes, best_guess, opening, worst_turns
 from grpo_envs.logic.guess_number import bisect, guess_number
 from grpo_envs.logic.mastermind import SIZES, any_code, first_left, mastermind, sift
+from grpo_envs.logic.solvers.codes import all_codes, best_guess, opening, worst_turns
 from grpo_envs.logic.twenty_questions import FLOORS, HATS, PETS, anybody, halve, still_possible, twenty_questions
 from grpo_gym import Problem, Rng, Task
 from grpo_gym.episode import Episode

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from grpo_envs.logic.circuit import circuit
-from grpo_envs.logic.formulas import Reader
 from grpo_envs.logic.ordering import ordering
 from grpo_envs.logic.propositional import propositional, soundness
 from grpo_envs.logic.satisfiability import satisfiability
+from grpo_envs.logic.solvers.formulas import Reader
 from grpo_envs.logic.syllogism import syllogism
 from grpo_gym import Problem, Rng, Task
 from grpo_rewards.logic import PuzzleReward

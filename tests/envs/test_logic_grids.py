@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from grpo_envs.logic import sudoku_store
 from grpo_envs.logic.mini_sudoku import PATTERNS, full_grids, mini_sudoku, unique_clues
-from grpo_envs.logic.singles import Filling
+from grpo_envs.logic.solvers import sudoku_store
+from grpo_envs.logic.solvers.singles import Filling
 from grpo_envs.logic.sudoku import sudoku
 from grpo_gym import Problem, Reason, Rng
 from tests.envs.puzzles import TIERS, boxed, hasty, problems, value

@@ -14,9 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grpo_envs.logic.codes import all_codes, opening, told, worst_turns
 from grpo_envs.logic.mastermind import SIZES, Breaking, first_left, mastermind, sift
-from grpo_envs.logic.questions import LONGEST, Condition, NoQuestionError, Person, Question, can_be_found, read_question
+from grpo_envs.logic.solvers.codes import all_codes, opening, told, worst_turns
+from grpo_envs.logic.solvers.questions import (
+    LONGEST,
+    Condition,
+    NoQuestionError,
+    Person,
+    Question,
+    can_be_found,
+    read_question,
+)
 from grpo_envs.logic.twenty_questions import SIZES as ASKED
 from grpo_envs.logic.twenty_questions import halve, move, twenty_questions
 from grpo_gym import Problem, Reason, Rng, Task

@@ -12,12 +12,12 @@ from functools import cache
 
 import pytest
 
-from grpo_envs.logic import game24_store
-from grpo_envs.logic.columns import Columns, Solver
 from grpo_envs.logic.countdown import countdown
 from grpo_envs.logic.cryptarithm import cryptarithm
 from grpo_envs.logic.game24 import game24
-from grpo_envs.logic.numbers_game import Hunt, Tree, as_latex, closest, combined, value, written
+from grpo_envs.logic.solvers import game24_store
+from grpo_envs.logic.solvers.columns import Columns, Solver
+from grpo_envs.logic.solvers.numbers_game import Hunt, Tree, as_latex, closest, combined, value, written
 from grpo_gym import Problem, Reason, Rng
 from grpo_rewards.logic import UnreadError
 from grpo_rewards.logic.arithmetic import expression

@@ -24,7 +24,7 @@ SHORT = ["--steps", "2", "--prompts", "4", "--evaluation.test-problems", "16", "
 
 
 def test_the_documents_hold_snippets() -> None:
-    assert (len(PYTHON), len(COMMANDS) > 8) == (7, True)
+    assert (len(PYTHON), len(COMMANDS) > 8) == (9, True)
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.strip().splitlines()[-1][:40])

@@ -51,6 +51,11 @@ def test_the_wheel_holds_the_templates_of_new(wheel: Path) -> None:
     assert {f"grpo_gym/cli/scaffold/{name}" for name in templates} <= inside
 
 
+def test_the_wheel_holds_the_stored_puzzles(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"grpo_envs/logic/solvers/{name}" for name in ("sudoku.txt", "game24.txt")} <= inside
+
+
 def test_the_wheel_names_its_plugins_for_pytest_and_for_itself(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]

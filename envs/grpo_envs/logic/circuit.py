@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from grpo_envs.logic.gates import Backwards, Gate, cone, evaluated, forcing, stated, truth_tables, written
+from grpo_envs.logic.solvers.gates import Backwards, Gate, cone, evaluated, forcing, stated, truth_tables, written
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

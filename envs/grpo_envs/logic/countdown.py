@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from grpo_envs.logic.numbers_game import (
+from grpo_envs.logic.solvers.numbers_game import (
     Hunt,
     Tree,
     check,

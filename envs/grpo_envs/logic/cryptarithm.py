@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from grpo_envs.logic.columns import Columns, Solver, one_a_column, without_carries, working
+from grpo_envs.logic.solvers.columns import Columns, Solver, one_a_column, without_carries, working
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
 from grpo_gym.rng import Rng

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from grpo_envs.logic.game24_store import TARGET, WAYS, stored
-from grpo_envs.logic.numbers_game import Tree, broken_rules, closest, read, spellings, taken_apart, written
+from grpo_envs.logic.solvers.game24_store import TARGET, WAYS, stored
+from grpo_envs.logic.solvers.numbers_game import Tree, broken_rules, closest, read, spellings, taken_apart, written
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
 from grpo_gym.rng import Rng

@@ -6,9 +6,9 @@ answer is more frequent than chance makes it, and the constant "all knights" ear
 
 from __future__ import annotations
 
-from grpo_envs.logic.casework import Casework
-from grpo_envs.logic.statement_reader import StatementReader
-from grpo_envs.logic.statements import NAMES, RULES, Statement, everything, knights, said, truth
+from grpo_envs.logic.solvers.casework import Casework
+from grpo_envs.logic.solvers.statement_reader import StatementReader
+from grpo_envs.logic.solvers.statements import NAMES, RULES, Statement, everything, knights, said, truth
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

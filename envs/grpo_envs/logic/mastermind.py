@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grpo_envs.logic.codes import Told, all_codes, best_guess, left, opening, told
+from grpo_envs.logic.solvers.codes import Told, all_codes, best_guess, left, opening, told
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import Transcript, Turn, task

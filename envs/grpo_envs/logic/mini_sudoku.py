@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 
-from grpo_envs.logic.latin import Board
+from grpo_envs.logic.solvers.latin import Board
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grpo_envs.logic.orders import Clue, Deduction, every, numbered, orders
+from grpo_envs.logic.solvers.orders import Clue, Deduction, every, numbered, orders
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

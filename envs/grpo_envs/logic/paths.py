@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from grpo_envs.logic.maze import MOVES, Maze, State
+from grpo_envs.logic.solvers.maze import MOVES, Maze, State
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from grpo_envs.logic.formulas import SAYINGS, Formula, Reader, connections, literals, nested
-from grpo_envs.logic.tables import columns, everything, some_row
+from grpo_envs.logic.solvers.formulas import SAYINGS, Formula, Reader, connections, literals, nested
+from grpo_envs.logic.solvers.tables import columns, everything, some_row
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

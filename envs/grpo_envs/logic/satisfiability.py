@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from grpo_envs.logic.clauses import Clause, Search, common, core_of, table_of, without_each
-from grpo_envs.logic.tables import everything, some_row
+from grpo_envs.logic.solvers.clauses import Clause, Search, common, core_of, table_of, without_each
+from grpo_envs.logic.solvers.tables import everything, some_row
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
 from grpo_gym.rng import Rng

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grpo_envs.logic.sequence_laws import LAWS, Follow, Lines, Table, UndeterminedError, added
+from grpo_envs.logic.solvers.sequence_laws import LAWS, Follow, Lines, Table, UndeterminedError, added
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from grpo_envs.logic.singles import BOARD, Filling
-from grpo_envs.logic.sudoku_store import stored
+from grpo_envs.logic.solvers.singles import BOARD, Filling
+from grpo_envs.logic.solvers.sudoku_store import stored
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

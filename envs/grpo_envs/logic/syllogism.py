@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grpo_envs.logic.venn import Chains, Diagram, Literal, Statement, length
+from grpo_envs.logic.solvers.venn import Chains, Diagram, Literal, Statement, length
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from grpo_envs.logic.houses_words import joined
-from grpo_envs.logic.statement_reader import StatementReader
-from grpo_envs.logic.statements import NAMES, everything, knights, truth
+from grpo_envs.logic.solvers.houses_words import joined
+from grpo_envs.logic.solvers.statement_reader import StatementReader
+from grpo_envs.logic.solvers.statements import NAMES, everything, knights, truth
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from grpo_envs.logic.questions import (
+from grpo_envs.logic.solvers.questions import (
     MOST_CONDITIONS,
     MOST_NAMES,
     NoQuestionError,

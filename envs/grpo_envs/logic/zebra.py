@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from grpo_envs.logic.dressing import dressing
-from grpo_envs.logic.houses import Clue, holds
-from grpo_envs.logic.houses_clues import minimal_clues
-from grpo_envs.logic.houses_theory import HouseTheory
-from grpo_envs.logic.houses_words import CATEGORIES, PEOPLE, Vocabulary, joined
-from grpo_envs.logic.houses_work import Elimination, TooLongError
+from grpo_envs.logic.solvers.dressing import dressing
+from grpo_envs.logic.solvers.houses import Clue, holds
+from grpo_envs.logic.solvers.houses_clues import minimal_clues
+from grpo_envs.logic.solvers.houses_theory import HouseTheory
+from grpo_envs.logic.solvers.houses_words import CATEGORIES, PEOPLE, Vocabulary, joined
+from grpo_envs.logic.solvers.houses_work import Elimination, TooLongError
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.verdict import Reason

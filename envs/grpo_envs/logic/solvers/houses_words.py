@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from grpo_envs.logic.houses import Clue, Houses, houses_of
-from grpo_envs.logic.statements import NAMES
+from grpo_envs.logic.solvers.houses import Clue, Houses, houses_of
+from grpo_envs.logic.solvers.statements import NAMES
 
 
 class Category(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grpo_envs.logic.latin import Board
+from grpo_envs.logic.solvers.latin import Board
 
 BOARD = Board(3)
 FULL = 511

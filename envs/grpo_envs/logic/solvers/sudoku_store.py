@@ -1,9 +1,9 @@
 """Make sudokus from nothing: a random full grid, clues taken away while one solution is left, tries that settle it.
 
-`python -m grpo_envs.logic.sudoku_store` writes `sudoku.txt`, the puzzles that the task draws from: making one takes
-tens of milliseconds, a symmetric copy of one with clues added back takes microseconds. A line holds the full grid, in
-letters where the puzzle is empty (a is 1), and the tries that it takes beyond single cells and single places: "12=5"
-says that 5 in cell 12 meets a contradiction.
+`python -m grpo_envs.logic.solvers.sudoku_store` writes `sudoku.txt`, the puzzles that the task draws from: making one
+takes tens of milliseconds, a symmetric copy of one with clues added back takes microseconds. A line holds the full
+grid, in letters where the puzzle is empty (a is 1), and the tries that it takes beyond single cells and single places:
+"12=5" says that 5 in cell 12 meets a contradiction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from grpo_envs.logic.singles import BOARD, FULL, Filling
+from grpo_envs.logic.solvers.singles import BOARD, FULL, Filling
 from grpo_gym.rng import Rng
 
 STORE = Path(__file__).with_name("sudoku.txt")

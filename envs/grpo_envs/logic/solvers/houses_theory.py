@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from grpo_envs.logic.houses import Clue, Houses, Row, holds, houses_of, narrowed, negated, tables
-from grpo_envs.logic.houses_words import Vocabulary
+from grpo_envs.logic.solvers.houses import Clue, Houses, Row, holds, houses_of, narrowed, negated, tables
+from grpo_envs.logic.solvers.houses_words import Vocabulary
 
 MAX_NODES = 300
 """Nodes of one search; beyond, a deduction counts as not checked."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from grpo_envs.logic.tables import columns, everything
+from grpo_envs.logic.solvers.tables import columns, everything
 
 Literal = tuple[int, bool]
 """A kind, and whether something belongs to it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grpo_envs.logic.houses import Clue, Row, holds, negated
+from grpo_envs.logic.solvers.houses import Clue, Row, holds, negated
 from grpo_gym.rng import Rng
 
 Weights = dict[str, int]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from grpo_envs.logic.tables import columns, everything
+from grpo_envs.logic.solvers.tables import columns, everything
 from grpo_gym.rng import Rng
 
 Formula = tuple[str, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from grpo_envs.logic.statements import everything, knights
+from grpo_envs.logic.solvers.statements import everything, knights
 
 _TRUE, _FALSE = "knights?|truth-?tellers?|truthful|telling the truth|honest", "knaves?|liars?|lying|dishonest"
 _IS = re.compile(rf"(\w+)(?: is| must be| has to be|:| =)( not)?(?: an?)? ?(?:({_TRUE})|({_FALSE}))", re.IGNORECASE)

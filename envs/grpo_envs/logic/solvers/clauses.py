@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from grpo_envs.logic.tables import columns, everything
+from grpo_envs.logic.solvers.tables import columns, everything
 
 Clause = list[int]
 

@@ -1,7 +1,7 @@
 """Find all hands of four numbers that make 24, and how many of the ways to combine them do.
 
-`python -m grpo_envs.logic.game24_store` writes `game24.txt`, which the task draws from. A line holds a tier, how many
-of the ways are right, and hands in base 36, a digit a number.
+`python -m grpo_envs.logic.solvers.game24_store` writes `game24.txt`, which the task draws from. A line holds a tier,
+how many of the ways are right, and hands in base 36, a digit a number.
 """
 
 from __future__ import annotations

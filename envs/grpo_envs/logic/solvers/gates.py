@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 
-from grpo_envs.logic.tables import columns, everything
+from grpo_envs.logic.solvers.tables import columns, everything
 
 Gate = tuple[str, str, list[str]]
 """Name, kind, names of the arguments."""

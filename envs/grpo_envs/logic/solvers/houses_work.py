@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from grpo_envs.logic.houses import Clue, Houses, Row, apart, houses_of, narrowed, tables
+from grpo_envs.logic.solvers.houses import Clue, Houses, Row, apart, houses_of, narrowed, tables
 
 NOTHING = -1
 """What the knowledge rests on that a value is in some house."""

@@ -1,0 +1,1 @@
+"""What puzzles are drawn, solved and explained with: one idea per module. The tasks stand beside this folder."""
