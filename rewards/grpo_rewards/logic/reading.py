@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from grpo_gym.verdict import Reason
 from grpo_rewards.math.boxes import boxes
-from grpo_rewards.math.extract import final_answer
+from grpo_rewards.math.extract import answer_in
 from grpo_rewards.math.fold import trim
 from grpo_rewards.text import outside_thoughts
 
@@ -62,9 +62,11 @@ def answer_text(response: str) -> str:
     Raises:
         UnreadError: No answer, several different ones side by side, or one that is too long.
     """
-    text = _block(response)
+    visible = outside_thoughts(response)
+    inside = boxes(visible)
+    text = None if inside or "<answer>" in visible else _block(visible)
     if text is None:
-        found = final_answer(response)
+        found = answer_in(visible, inside)
         if found.hedged:
             raise UnreadError("several different answers were offered", Reason.HEDGED)
         text = found.text
@@ -87,11 +89,9 @@ def plain(text: str) -> str:
     return trim(_BLANK_LINES.sub("\n", _BLANKS.sub(" ", text)))
 
 
-def _block(response: str) -> str | None:
+def _block(visible: str) -> str | None:
     """Return an answer of several lines that stands outside a box: in a last fence, or below "Answer:"."""
-    visible = outside_thoughts(response).replace("\r\n", "\n")
-    if boxes(visible) or "<answer>" in visible:
-        return None
+    visible = visible.replace("\r\n", "\n")
     tail = visible[-2 * LONGEST :].rstrip()
     if tail.endswith("```"):
         fences = [match[1] for match in _FENCE.finditer(tail)]

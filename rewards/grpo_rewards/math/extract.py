@@ -12,6 +12,7 @@ text: a policy will find an answer that takes quadratic time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grpo_rewards.math.boxes import Box, boxes
@@ -93,7 +94,11 @@ class Extraction:
 def final_answer(response: str) -> Extraction:
     """Return the final answer of a response. Text inside `<think>` does not count; an unclosed one hides the rest."""
     visible = outside_thoughts(response)
-    found = boxes(visible)
+    return answer_in(visible, boxes(visible))
+
+
+def answer_in(visible: str, found: Sequence[Box]) -> Extraction:
+    """Return the final answer of what is said outside thoughts, with its boxes."""
     if found:
         corrected = _correction_behind(visible, found[-1])
         return corrected or _from_boxes(visible, found)
@@ -113,7 +118,7 @@ def final_answer(response: str) -> Extraction:
     return Extraction(None)
 
 
-def _from_boxes(text: str, found: list[Box]) -> Extraction:
+def _from_boxes(text: str, found: Sequence[Box]) -> Extraction:
     """Return the last box, or it and those that stand beside it."""
     last = found[-1]
     content = _content(text, last)
