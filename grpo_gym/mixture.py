@@ -164,5 +164,8 @@ def _part(name: str, entry: Any, find: Finder) -> Part:
     tasks = tuple(find(str(own.get("id", name)), options))
     reward = replacement(own.get("reward"), tasks)
     if reward is not None:
-        tasks = tuple(task if task.dialogue is not None else dataclasses.replace(task, reward=reward) for task in tasks)
+        tasks = tuple(
+            task if task.dialogue is not None else dataclasses.replace(task, reward=reward.in_place_of(task.reward))
+            for task in tasks
+        )
     return Part(tasks, own.get("weight", 1), own.get("tier"), name)

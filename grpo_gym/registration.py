@@ -262,11 +262,25 @@ def _full_name(identifier: str) -> str:
 
 
 def _name_of(identifier: str) -> str:
-    """Return the full name behind an id of ours. Raises UnknownNameError, naming the nearest."""
+    """Return the full name behind an id of ours.
+
+    Raises:
+        UnknownNameError: An id that does not exist; names the nearest.
+        InvalidValueError: An id of others, or one with a weight stuck to it.
+    """
     ids = registered_ids()
-    if identifier not in ids:
-        raise UnknownNameError("environment", identifier, ids)
-    return _full_name(identifier)
+    if identifier in ids:
+        return _full_name(identifier)
+    if identifier in gymnasium.registry:
+        raise InvalidValueError(
+            f"{identifier} is registered with Gymnasium, but not with grpo-gym: there are no tasks and tiers in it"
+        )
+    before, _, after = identifier.rpartition(":")
+    if before in ids:
+        raise InvalidValueError(
+            f"{identifier!r} is no environment, {before!r} is: YAML wants a blank behind the colon, {before}: {after}"
+        )
+    raise UnknownNameError("environment", identifier, ids)
 
 
 def _is_ours(spec: Any) -> bool:

@@ -48,7 +48,7 @@ def score_all(reward: Reward | None, rows: Sequence[tuple[str, Drawn]], holder: 
         holder: Keeps the worker processes of slow rewards alive until `release_workers(holder)`; default: the reward.
     """
     if len(rows) == 1:
-        return _score_with(reward or rows[0][1].task.reward, rows, holder)
+        return _score_with(_judge_of(reward, rows[0][1]), rows, holder)
     unique: dict[tuple[int, str], tuple[str, Drawn]] = {}
     for answer, drawn in rows:
         unique.setdefault((id(drawn), answer), (answer, drawn))
@@ -143,12 +143,18 @@ def too_big() -> Verdict:
 def _score_unique(reward: Reward | None, rows: list[tuple[str, Drawn]], holder: object | None) -> list[Verdict]:
     by_reward: dict[int, list[int]] = {}
     for position, (_, drawn) in enumerate(rows):
-        by_reward.setdefault(id(reward or drawn.task.reward), []).append(position)
+        by_reward.setdefault(id(_judge_of(reward, drawn)), []).append(position)
     verdicts: dict[int, Verdict] = {}
     for positions in by_reward.values():
-        chosen = reward or rows[positions[0]][1].task.reward
+        chosen = _judge_of(reward, rows[positions[0]][1])
         verdicts.update(zip(positions, _score_with(chosen, [rows[p] for p in positions], holder), strict=True))
     return [verdicts[position] for position in range(len(rows))]
+
+
+def _judge_of(reward: Reward | None, drawn: Drawn) -> Reward:
+    """Return what judges a problem: its task's own reward, or what the one given puts in that one's place."""
+    own = drawn.task.reward
+    return own if reward is None else reward.in_place_of(own)
 
 
 def _score_with(reward: Reward, rows: Sequence[tuple[str, Drawn]], holder: object | None) -> list[Verdict]:

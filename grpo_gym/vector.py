@@ -25,7 +25,7 @@ from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
 from grpo_gym.stream import Drawn, ProblemStream, chosen_index
 from grpo_gym.task import Task, replacement
-from grpo_gym.verdict import Verdict
+from grpo_gym.verdict import SOLVED, Verdict
 
 Observations = tuple[str, ...]
 Step = tuple[Observations, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
@@ -202,8 +202,9 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
             return
         for row, outcome in enumerate(outcomes):
             if outcome is not None:
-                abstains = outcome.verdict is not None and outcome.verdict.abstains
-                self._lessons.book(row, outcome.reward, outcome.terminated or outcome.truncated, abstains)
+                ended, verdict = outcome.terminated or outcome.truncated, outcome.verdict
+                solved = None if verdict is None else verdict.components.get(SOLVED)
+                self._lessons.book(row, outcome.reward, ended, verdict is not None and verdict.abstains, solved)
         self._lessons.report()
 
     def _outcomes(self, actions: Sequence[str]) -> list[Outcome | None]:

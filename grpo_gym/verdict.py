@@ -31,6 +31,11 @@ class Reason(StrEnum):
     ABSTAIN = "abstain"
 
 
+SOLVED = "solved"
+"""The component that says how far an answer solves its problem, 0 to 1, where its value does not: where an answer that
+is made without skill earns a good part of the reward, too. Curricula go by it."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The judgement of one answer.

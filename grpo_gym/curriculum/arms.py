@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -75,6 +76,13 @@ def as_arms(shares: Offered) -> Arms:
     if not arms or not all(share > 0 for share in arms.values()):
         raise InvalidValueError(f"a curriculum needs arms with shares above 0, got {weighed!r:.80}")
     return arms
+
+
+def checked_groups(name: str, value: int) -> int:
+    """Return an option that counts groups. Raises InvalidValueError when it is no whole number above 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise InvalidValueError(f"{name} is {value!r:.80}, must be a whole number of groups, at least 1")
+    return int(value)
 
 
 def draw(rng: Rng, arms: Arms) -> Arm:

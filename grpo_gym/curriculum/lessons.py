@@ -1,8 +1,8 @@
 """Who sits in which lesson: the arm of every group, and what its rows have earned so far.
 
-A group is reported once, when its last row has ended. A row counts with its rewards of all turns, clipped to [0, 1]; a
-row whose scorer abstained does not count; a group without rows that count, or one that was reset before its end, is not
-reported at all.
+A group is reported once, when its last row has ended. A row counts with what its verdict calls solved, else with its
+rewards of all turns, clipped to [0, 1]; a row whose scorer abstained does not count; a group without rows that count,
+or one that was reset before its end, is not reported at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CALLERS_CHOICE = ("task", "tier", "problem")
 
 @dataclass
 class _Lesson:
-    """One group: its arm, and the rewards of its rows."""
+    """One group: its arm, and what its rows earned, or solved."""
 
     arm: Arm
     running: set[int]
@@ -59,12 +59,20 @@ class Lessons:
         self._lessons[group] = _Lesson(arm, set(range(first, first + self.group_size)))
         return {**options, "task": arm.task, "tier": arm.tier}
 
-    def book(self, row: int, reward: float, ended: bool, abstains: bool) -> None:
-        """Take down what a step of a running row came to."""
+    def book(self, row: int, reward: float, ended: bool, abstains: bool, solved: float | None = None) -> None:
+        """Take down what a step of a running row came to.
+
+        Args:
+            row: Its number.
+            reward: What the step earned.
+            ended: Whether the episode is over.
+            abstains: Whether the scorer could not judge.
+            solved: What the verdict says of the whole episode instead of its rewards, None for nothing.
+        """
         lesson = self._lessons.get(row // self.group_size)
         if lesson is None or row not in lesson.running:
             return
-        lesson.earned[row] = lesson.earned.get(row, 0.0) + reward
+        lesson.earned[row] = lesson.earned.get(row, 0.0) + reward if solved is None else solved
         if abstains:
             lesson.abstained.add(row)
         if ended:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from grpo_gym.curriculum.arms import Arm, Offered, draw
+from grpo_gym.curriculum.arms import Arm, Offered, checked_groups, draw
 from grpo_gym.curriculum.record import Recorded, tiers_by_task
-from grpo_gym.errors import InvalidValueError
 from grpo_gym.rng import Rng
 
 
@@ -20,9 +19,7 @@ class Linear(Recorded):
 
     def __init__(self, arms: Offered, over: int = 1000) -> None:
         super().__init__(arms)
-        if over < 1:
-            raise InvalidValueError(f"over is {over}, must be at least 1 group")
-        self.over = over
+        self.over = checked_groups("over", over)
         self.tiers = tiers_by_task(self.arms)
 
     def choose(self, rng: Rng) -> Arm:

@@ -43,7 +43,7 @@ def make_curriculum(wanted: Wanted, arms: Offered) -> Curriculum:
             f'curriculum is {wanted!r:.80}: give one of {list(KINDS)}, or a mapping such as {{"kind": "threshold"}}'
         )
     kind = options["kind"]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownNameError("curriculum", kind, KINDS)
     own = {name: value for name, value in options.items() if name != "kind"}
     known = [name for name in inspect.signature(KINDS[kind]).parameters if name != "arms"]

@@ -63,11 +63,18 @@ class Recorded:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` returned. Raises InvalidValueError for the state of another curriculum."""
-        if state.get("kind") != type(self).__name__ or set(state.get("groups", ())) != set(map(str, self.arms)):
+        """Go on from what `state_dict` returned. Raises InvalidValueError for anything else."""
+        groups = state.get("groups") if isinstance(state, Mapping) else None
+        if not isinstance(groups, Mapping):
+            raise InvalidValueError(f"the state of a curriculum is {state!r:.80}: give what state_dict() returned")
+        if state.get("kind") != type(self).__name__ or set(groups) != set(map(str, self.arms)):
             raise InvalidValueError(
-                f"this is the state of another curriculum ({state.get('kind')}, {len(state.get('groups', ()))} arms), "
+                f"this is the state of another curriculum ({state.get('kind')}, {len(groups)} arms), "
                 f"not of this one ({type(self).__name__}, {len(self.arms)} arms): make the environment as it was made"
+            )
+        if missing := [name for name in self.state_dict() if name not in state]:
+            raise InvalidValueError(
+                f"the state of this curriculum has no {missing[0]!r}: give what state_dict() returned"
             )
         self.groups = self.by_arm(state["groups"])
         self._means = self.by_arm(state["means"])
@@ -82,7 +89,10 @@ class Recorded:
         """Take back what `own_state` returned."""
 
     def by_arm(self, labels: Mapping[str, Any]) -> dict[Arm, Any]:
-        """Return a table of `labelled` by arm again."""
+        """Return a table of `labelled` by arm again. Raises InvalidValueError where it is none, or lacks an arm."""
+        for arm in map(str, self.arms):
+            if not isinstance(labels, Mapping) or arm not in labels:
+                raise InvalidValueError(f"{labels!r:.80} in the state of this curriculum says nothing of {arm}")
         return {arm: labels[str(arm)] for arm in self.arms}
 
 

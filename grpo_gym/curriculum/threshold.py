@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from grpo_gym.curriculum.arms import Arm, Offered, draw
+from grpo_gym.curriculum.arms import Arm, Offered, checked_groups, draw
 from grpo_gym.curriculum.record import Recorded, tiers_by_task
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.rng import Rng
@@ -36,9 +36,7 @@ class Threshold(Recorded):
         super().__init__(arms)
         if not 0 <= down < up <= 1:
             raise InvalidValueError(f"down is {down} and up is {up}: 0 <= down < up <= 1 is needed")
-        if window < 1:
-            raise InvalidValueError(f"window is {window}, must be at least 1 group")
-        self.up, self.down, self.window = up, down, window
+        self.up, self.down, self.window = up, down, checked_groups("window", window)
         self.tiers = tiers_by_task(self.arms)
         self.now = {task: tiers[0] for task, tiers in self.tiers.items()}
         self.recent: dict[str, list[float]] = {task: [] for task in self.tiers}
@@ -68,5 +66,10 @@ class Threshold(Recorded):
 
     def load_own_state(self, state: Mapping[str, Any]) -> None:
         """Take back tiers and windows."""
+        for name in ("now", "recent"):
+            if not isinstance(state[name], Mapping) or set(state[name]) != set(self.tiers):
+                raise InvalidValueError(
+                    f"{name!r} in the state of this curriculum is {state[name]!r:.80}: it is damaged"
+                )
         self.now = {task: int(state["now"][task]) for task in self.tiers}
         self.recent = {task: list(state["recent"][task]) for task in self.tiers}

@@ -12,6 +12,7 @@ from grpo_gym.curriculum.arms import arms_of
 from grpo_gym.curriculum.lessons import Lessons
 from grpo_gym.curriculum.making import Wanted, make_curriculum
 from grpo_gym.stream import chosen_index
+from grpo_gym.verdict import SOLVED
 
 
 class CurriculumWrapper(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
@@ -49,7 +50,8 @@ class CurriculumWrapper(gymnasium.Wrapper[str, str, str, str], RecordConstructor
     def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
         """Step, and tell the curriculum when the episode has ended."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._lessons.book(0, float(reward), terminated or truncated, bool(info.get("abstain")))
+        ended, solved = terminated or truncated, info.get("rewards", {}).get(SOLVED)
+        self._lessons.book(0, float(reward), ended, bool(info.get("abstain")), solved if ended else None)
         self._lessons.report()
         return observation, reward, terminated, truncated, info
 

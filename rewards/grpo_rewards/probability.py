@@ -23,6 +23,7 @@ from grpo_gym.errors import InvalidValueError
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
 from grpo_gym.verdict import Reason, Verdict
+from grpo_rewards.logic.pairs import as_lines
 from grpo_rewards.logic.reading import UnreadError, answer_text, items
 
 RuleName = Literal["brier", "log"]
@@ -34,8 +35,14 @@ Pinsker's inequality: what earns nothing by the first earns nothing by the secon
 TOLERANCE = 0.005
 """An error that rounding to two decimals makes; it costs nothing."""
 
-_SAID = re.compile(r"(?:P\(\s*(\w+)\s*\)|(\w+))\s*(?:[:=]|->|\bis\b|\s)\s*(\S+(?:\s?\\?%)?)", re.IGNORECASE)
+_SAID = re.compile(
+    r"(?:P\(\s*(\w+)\s*\)|(\w+))\s*"
+    r"(?:[:=\u2248\u2243]|->|\\approx(?![a-z])|\\simeq(?![a-z])|\bis(?: (?:about|approximately))?\b|\s)"
+    r"\s*(\S+(?:\s?\\?%)?)",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(r"[01]?\.\d{1,15}|[01]", re.ASCII)
+_ALONE = re.compile(r"[\d.]{1,20}(?:\s?\\?%)?", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,15})?)\s?\\?%", re.ASCII)
 
 
@@ -122,10 +129,15 @@ class ForecastReward(Reward):
 
 
 def probabilities(text: str, names: Collection[str]) -> dict[str, float]:
-    """Read one probability for each name, as a number from 0 to 1 or in per cent. Raises UnreadError."""
+    """Read one probability for each name, as a number from 0 to 1 or in per cent. Raises UnreadError.
+
+    Where there is one name, its probability may stand alone.
+    """
     known = {name.casefold(): name for name in names}
     found: dict[str, float] = {}
-    for piece in items(text):
+    for piece in items(as_lines(text, known, ()) if "|" in text or "&" in text or "(" in text else text):
+        if len(known) == 1 and _ALONE.fullmatch(piece):
+            piece = f"{next(iter(names))}: {piece}"
         said = _SAID.fullmatch(piece)
         name = known.get((said[1] or said[2]).casefold()) if said is not None else None
         if said is None or name is None:

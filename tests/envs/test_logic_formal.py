@@ -251,7 +251,9 @@ def test_hostile_answers_earn_nothing(task: Task) -> None:
             for response in (text, f"\\boxed{{{text}}}", f"\\boxed{{{problem.reference} or {text}}}"):
                 assert float(task.reward.score(response, problem)) == 0.0
         for other in (task.problem(0, "val", seed, 2) for seed in range(9)):
-            if other.prompt != problem.prompt and other.reference != problem.reference:
+            pairs, others = (set(one.reference.split(", ")) for one in (problem, other))
+            said_twice = ":" in other.reference and others <= pairs
+            if other.prompt != problem.prompt and other.reference != problem.reference and not said_twice:
                 both = f"\\boxed{{{problem.reference}, {other.reference}}}"
                 assert float(task.reward.score(both, problem)) == 0.0
 

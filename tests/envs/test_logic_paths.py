@@ -51,6 +51,7 @@ class Grid:
         assert len(self.columns) == len(self.rows[0])
         self.priced = "cheapest" in rule
         self.doors = "A door" in rule
+        self.passes = "may go through G" in rule
         self.things_cost = "x, y and z cost 1" in rule
         self.wanted = frozenset("xyz") if "must all be entered" in rule else frozenset()
         self.start: Place = next(
@@ -58,6 +59,8 @@ class Grid:
         )
 
     def move(self, place: Place, letter: str) -> Place | None:
+        if self.rows[place[0]][place[1]] == "G" and not self.passes:
+            return None
         r, c, things = place[0] + WAYS[letter][0], place[1] + WAYS[letter][1], place[2]
         if not (0 <= r < len(self.rows) and 0 <= c < len(self.rows[0])) or self.rows[r][c] == "#":
             return None
@@ -172,6 +175,14 @@ def test_a_way_that_is_too_long_is_told_so_and_pays_only_as_partial_credit():
 def test_a_way_that_costs_one_too_much_is_wrong():
     priced = Problem("", "RR", meta={"rows": ["S2G", "111"], "needed": "", "least": 2})
     assert (scored(paths, r"\boxed{RR}", priced), scored(paths, r"\boxed{DRRU}", priced)) == (1, 0)
+
+
+def test_a_way_may_go_through_the_goal_where_the_prompt_says_so():
+    """With marks the cheapest way often does; in the other tiers no best way can."""
+    beyond = Problem("", "", meta={"rows": ["S1G1x"], "needed": "x", "least": 4})
+    assert scored(paths, r"\boxed{RRRRLL}", beyond) == 1
+    assert scored(paths, r"\boxed{RR}", beyond) == 0
+    assert [next(sample(paths, tier, 1)).prompt.count("may go through G") for tier in range(6)] == [0, 0, 0, 0, 0, 1]
 
 
 def test_a_locked_door_and_a_mark_left_out_are_named():

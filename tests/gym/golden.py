@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 
 from grpo_gym.problem import SPLITS, Problem
@@ -26,6 +27,7 @@ def fingerprint(problem: Problem) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+@cache
 def fingerprints() -> Fingerprints:
     """Environment id -> "tier split" -> fingerprints of its first problems."""
     found: Fingerprints = {}

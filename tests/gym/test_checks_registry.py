@@ -8,12 +8,15 @@ from grpo_gym.checks import check_reward
 from tests.shared import product_ids
 
 CODE = [identifier for identifier in product_ids() if identifier.startswith("grpo/Code")]
-"""Where every answer is a program that runs: fewer problems, and in `make test` one mixture alone."""
+"""Where every answer is a program that runs: fewer problems."""
 
-IDS = [
-    pytest.param(identifier, marks=pytest.mark.long if identifier in CODE and identifier != "grpo/Code-v0" else ())
-    for identifier in product_ids()
-]
+
+def is_mixture(identifier: str) -> bool:
+    """Whether this is a whole family: `make test` checks these alone, `make test-all` each of their tasks, too."""
+    return "." not in identifier and not identifier.startswith("grpo/CodeRepair")
+
+
+IDS = [pytest.param(i, marks=() if is_mixture(i) else pytest.mark.long) for i in product_ids()]
 
 
 @pytest.mark.slow

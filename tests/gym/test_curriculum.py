@@ -239,8 +239,23 @@ def test_a_state_of_another_curriculum_is_refused():
     for other in (Fixed(TIERS), Linear(TIERS[:4])):
         with pytest.raises(InvalidValueError, match=r"state of another curriculum \(Linear, 6 arms\), not of this one"):
             other.load_state_dict(state)
-    with pytest.raises(InvalidValueError, match=r"state of another curriculum \(None, 0 arms\)"):
-        Fixed(TIERS).load_state_dict({})
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_damaged_state_is_refused_with_a_message(kind):
+    """A checkpoint of another version, or one edited by hand, must not end in a KeyError."""
+    curriculum = make_curriculum(kind, TIERS)
+    no_states: list[Any] = [{}, None, [], 3, {"kind": type(curriculum).__name__}]
+    for broken in no_states:
+        with pytest.raises(InvalidValueError, match="give what state_dict\\(\\) returned"):
+            curriculum.load_state_dict(broken)
+    whole = curriculum.state_dict()
+    for name in whole:
+        without = {key: value for key, value in whole.items() if key != name}
+        for broken in (without, {**whole, name: None}, {**whole, name: {}}, {**whole, name: 5}):
+            with pytest.raises(InvalidValueError, match=r"state of (this|another|a) curriculum"):
+                curriculum.load_state_dict(broken)
+    curriculum.load_state_dict(whole)
 
 
 def test_statistics_tell_groups_mean_and_spread_of_the_arms_seen():
@@ -270,7 +285,10 @@ WRONG = [
     ({"over": 3}, InvalidValueError, r"curriculum is {'over': 3}: give one of \['fixed', 'linear'"),
     (3, InvalidValueError, "curriculum is 3: give one of"),
     ({"kind": "linear", "over": "3"}, InvalidValueError, "over of the curriculum linear is '3': give a number"),
-    ({"kind": "linear", "over": 0}, InvalidValueError, "over is 0, must be at least 1 group"),
+    ({"kind": ["a"]}, UnknownNameError, r"unknown curriculum \['a'\]; known: fixed"),
+    ({"kind": "linear", "over": 0}, InvalidValueError, "over is 0, must be a whole number of groups, at least 1"),
+    ({"kind": "linear", "over": 0.5}, InvalidValueError, "over is 0.5, must be a whole number of groups"),
+    ({"kind": "threshold", "window": 2.5}, InvalidValueError, "window is 2.5, must be a whole number of groups"),
     ({"kind": "threshold", "up": 0.1}, InvalidValueError, "down is 0.2 and up is 0.1: 0 <= down < up <= 1 is needed"),
     ({"kind": "threshold", "window": 0}, InvalidValueError, "window is 0"),
     ({"kind": "learnability", "explore": 0}, InvalidValueError, "explore is 0, must be above 0 and at most 1"),

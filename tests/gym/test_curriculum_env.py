@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -18,6 +20,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from grpo_gym import GroupVectorEnv, Problem, Reason, Rng, Task, TextEnv, Turn, Verdict, task
 from grpo_gym.curriculum import Arm, CurriculumWrapper, Fixed, Threshold, arms_of
 from grpo_gym.errors import InvalidValueError
+from grpo_gym.reward import FunctionReward
 
 LINEAR = "grpo/Math.Linear-v0"
 
@@ -146,6 +149,40 @@ def test_what_the_caller_puts_in_a_groups_place_is_not_taken_for_it():
     envs.reset(options={"tier": 1, "reset_mask": [True, True, False, False]})
     envs.step(["1"] * 4)
     assert len(diary.told) == 1
+
+
+# --- rewards that are paid without skill
+
+
+def test_what_the_verdict_calls_solved_counts_instead_of_the_reward():
+    def generous(response: str, problem: Problem) -> Verdict:
+        return Verdict(0.9, Reason.WRONG, {"score": 0.9, "solved": float(response)})
+
+    plain = [replace(of, reward=FunctionReward(generous)) for of in TWO]
+    envs, diary = vector(4, 2, plain)
+    envs.reset(seed=1)
+    rewards = envs.step(["1", "0", "0.5", "7"])[1]
+    assert rewards.tolist() == [0.9] * 4, "the policy is paid as before"
+    assert [told for _, told in diary.told] == [[1.0, 0.0], [0.5, 1.0]]
+    alone = Diary(ARMS)
+    env = CurriculumWrapper(TextEnv(plain, name="mix", tier=(0, 5)), alone)
+    env.reset(seed=1)
+    assert env.step("0.25")[1] == 0.9
+    assert alone.told[0][1] == [0.25]
+
+
+def test_a_schedule_in_the_order_of_the_prompt_climbs_no_staircase():
+    """It earns 0.89 of the reward in tier 0, more than the threshold asks for, and most of it in every tier."""
+    envs: Any = gymnasium.make_vec(
+        "grpo/Scheduling.FlowShop-v0", num_envs=32, group_size=4, tier=[0, 5], curriculum="threshold"
+    )
+    earned = []
+    for step in range(6):
+        prompts = envs.reset(seed=100 * step)[0]
+        jobs = [re.findall(r"^([A-Z]): ", prompt, re.MULTILINE) for prompt in prompts]
+        earned += envs.step([f"\\boxed{{{', '.join(listed)}}}" for listed in jobs])[1].tolist()
+    assert np.mean(earned) > 0.8
+    assert envs.curriculum.now == {"scheduling.flow_shop": 0}
 
 
 # --- the agent need not know

@@ -290,6 +290,12 @@ WRONG = [
     ),
     ({"envs": ["grpo/Math-v0"]}, InvalidValueError, r"envs is \['grpo/Math-v0'\]: name environments"),
     ({"envs": {"grpo/Mth-v0": 1}}, UnknownNameError, "unknown environment 'grpo/Mth-v0'; did you mean 'grpo/Math-v0'"),
+    ({"envs": {"grpo/Math-v0:1": None}}, InvalidValueError, "YAML wants a blank behind the colon, grpo/Math-v0: 1"),
+    (
+        {"envs": {"CartPole-v1": 1}},
+        InvalidValueError,
+        "CartPole-v1 is registered with Gymnasium, but not with",
+    ),
     ({"envs": {"grpo/Math-v0": 0}}, InvalidValueError, "the weight of grpo/Math-v0 is 0: give a number above 0"),
     ({"envs": {"grpo/Math-v0": float("inf")}}, InvalidValueError, "weight of grpo/Math-v0 is inf"),
     ({"envs": {"grpo/Math-v0": "2"}}, InvalidValueError, "weight of grpo/Math-v0 is '2'"),

@@ -25,19 +25,25 @@ from tests.shared import product_ids
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = {t.name: t for identifier in product_ids() for t in tasks_of(identifier)}
 TIERS = [
-    pytest.param(t, tier, id=f"{t.name}-{tier}", marks=pytest.mark.long if t.name.startswith("code") else ())
+    pytest.param(
+        t,
+        tier,
+        id=f"{t.name}-{tier}",
+        marks=pytest.mark.long if t.name.startswith("code") or tier not in t.default_tiers else (),
+    )
     for t in TASKS.values()
     for tier in t.tiers
 ]
-"""Problems of code tasks come with tests for programs, and take longer to make than `make test` has time."""
+"""In `make test` the tiers that a task uses by default; problems of code tasks come with tests for programs, and take
+longer to make than it has time."""
 ENOUGH = 2_000
 FEW, MOST_REPEATS = 400, 20
 """Among so many draws from ENOUGH problems, 40 repeat an earlier one on average: half as many, and there are more."""
 
 
-def _many(of: Task, usual: int) -> int:
-    """How many problems to look at: fewer where each one comes with tests for a program, which take longer to make."""
-    return usual // 4 if of.name.startswith("code") else usual
+def _many(of: Task, tier: int, usual: int) -> int:
+    """How many problems to look at: fewer where one takes longer to make, as with tests for a program."""
+    return usual // 4 if of.name.startswith("code") else usual // 2 if tier == 5 else usual
 
 
 def _content(of: Task, rng: Rng, tier: int) -> str:
@@ -80,7 +86,7 @@ def test_threads_make_the_same_problems():
 @pytest.mark.parametrize(("of", "tier"), TIERS)
 def test_no_problem_of_one_split_occurs_in_another(of, tier):
     first: dict[Split, list[Problem]] = {
-        split: [of.problem(tier, split, 1, k) for k in range(_many(of, 60))] for split in SPLITS
+        split: [of.problem(tier, split, 1, k) for k in range(_many(of, tier, 60))] for split in SPLITS
     }
     for split, problems in first.items():
         for problem in problems:
@@ -96,7 +102,7 @@ def test_no_problem_of_one_split_occurs_in_another(of, tier):
 @pytest.mark.parametrize(("of", "tier"), TIERS)
 def test_neighbouring_seeds_have_nothing_in_common(of, tier):
     """reasoning-gym's seeds 42 and 43 share 496 of 500 problems, shifted by one."""
-    many = _many(of, 100)
+    many = _many(of, tier, 100)
     one, two = ([of.problem(tier, "train", seed, k).content for k in range(many)] for seed in (42, 43))
     for shift in (-1, 0, 1):
         pairs = zip(one[1 + shift : many - 10 + shift], two[1 : many - 10], strict=True)

@@ -14,7 +14,7 @@ from grpo_gym.checks.texts import LONG_JUNK, SHORT_JUNK, WRAPS
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.verdict import Reason
 from grpo_rewards.logic import Findings, PuzzleReward, UnreadError
-from grpo_rewards.logic.reading import answer_text, assignments, grid, numbers, one_of, order
+from grpo_rewards.logic.reading import answer_text, assignments, grid, numbers, one_of, order, plain
 from grpo_rewards.soundness import Soundness
 
 PEOPLE = ["Alice", "Bob"]
@@ -38,6 +38,18 @@ SPELLED = [
     "Hm.\n```\nAlice: knight\nBob: knave\n```",
     "**Answer:**\n1. Alice is a knight.\n2. Bob is a knave.\n",
     "Answer: Alice: knight, Bob: knave\r\n",
+    "The answer is that Alice is a knight and Bob is a knave.",
+    "So:\n```\nAlice: knight, Bob: knave\n```",
+    "So: ```Alice: knight, Bob: knave```",
+    "```\nAlice: knight\nBob: knave\n```\nBoth statements hold.",
+    "Answer:\n| Person | Role |\n| :--- | :--- |\n| Alice | a knight |\n| **Bob** | knave |",
+    r"\boxed{\begin{array}{c|c} Alice & knight \\ \hline Bob & knave \end{array}}",
+    r"\boxed{Alice \rightarrow knight, Bob \rightarrow knave}",
+    r"\boxed{\left(Alice: knight, Bob: knave\right)}",
+    r"\boxed{Alice (knight), Bob (knave)}",
+    r"\boxed{\{(Alice, knight), (Bob, knave)\}}",
+    "<answer>Alice: knight, Bob: spy</answer> wait, that is wrong <answer>Alice: knight, Bob: knave</answer>",
+    "<answer>Alice: knight, Bob: knave</answer><answer>Alice: knight, Bob: knave</answer>",
 ]
 
 
@@ -59,6 +71,17 @@ def test_who_is_what_may_be_said_in_many_ways(response):
         ("Alice: knight, Bob: knave, or so", Reason.UNPARSEABLE),
         ("Alice: knight: knave, Bob: knave", Reason.UNPARSEABLE),
         ("Alice, Bob: knight", Reason.UNPARSEABLE),
+        ("Alice (knight), Bob (not knave)", Reason.UNPARSEABLE),
+        ("(Alice, knight), (Bob, knave), (Bob, knight)", Reason.HEDGED),
+        ("(Alice, knight), (Bob, knave or knight)", Reason.UNPARSEABLE),
+        ("(Alice, knight, Bob, knave)", Reason.UNPARSEABLE),
+        ("| Alice | knight |\n| Bob | knave or knight |", Reason.UNPARSEABLE),
+        ("| Alice | knave |\n|---|---|\n| Alice | knight |\n| Bob | knave |", Reason.HEDGED),
+        ("| Bob | spy |\n|---|---|\n| Alice | knight |\n| Bob | knave |", Reason.UNPARSEABLE),
+        ("| wrong | is |\n|---|---|\n| Alice | knight |\n| Bob | knave |", Reason.UNPARSEABLE),
+        ("| Carol | knave |\n| Alice | knight |\n| Bob | knave |", Reason.UNPARSEABLE),
+        ("| Alice | knight | knave |\n| Bob | knave | knave |", Reason.UNPARSEABLE),
+        (r"\begin{array}{cc} Alice & Bob \\ knight & knave \\ knave & knave \end{array}", Reason.UNPARSEABLE),
     ],
 )
 def test_what_is_left_over_or_missing_is_no_answer(answer, reason):
@@ -74,6 +97,12 @@ def test_what_is_left_over_or_missing_is_no_answer(answer, reason):
         ("", Reason.NO_ANSWER),
         ("Alice is a knight, I think.\nBob as well, perhaps.\n", Reason.NO_ANSWER),
         (r"\boxed{Alice: knight, Bob: knave} or \boxed{Alice: knave, Bob: knave}", Reason.HEDGED),
+        ("<answer>Alice: knave, Bob: knave</answer><answer>Alice: knight, Bob: knave</answer>", Reason.HEDGED),
+        ("<answer>Alice: knave</answer> or <answer>Alice: knight, Bob: knave", Reason.HEDGED),
+        ("```\nAlice: knave\n```\nor\n```\nAlice: knight\n```", Reason.HEDGED),
+        ("```\nAlice: knight\nBob: knave\n```\nOr Bob is a knight.", Reason.NO_ANSWER),
+        ("```\nAlice: knight\nBob: knave\n```\nThis is wrong.", Reason.NO_ANSWER),
+        ("```\nAlice: knight\nBob: knave\n```\nBob: knight", Reason.NO_ANSWER),
         (r"\boxed{}", Reason.NO_ANSWER),
         (r"<think>\boxed{Alice: knight, Bob: knave}</think>", Reason.NO_ANSWER),
         (r"\boxed{" + "x" * 5000 + "}", Reason.TOO_BIG),
@@ -102,19 +131,39 @@ def test_a_response_without_one_final_answer_is_refused_with_its_reason(response
         "```\n1 2 3 4\n3 4 1 2\n```",
         "Answer:\n| 1 | 2 | 3 | 4 |\n|---|---|---|---|\n| 3 | 4 | 1 | 2 |",
         "<answer>\n1,2,3,4\n3,4,1,2\n</answer>",
+        r"\boxed{\left[\begin{matrix} 1 & 2 & 3 & 4 \\ 3 & 4 & 1 & 2 \end{matrix}\right]}",
+        "```\n1 2 3 4\n3 4 1 2\n```\nEach row holds all digits.",
+        "Answer:\nRow 1: 1 2 3 4\nRow 2: 3 4 1 2",
+        "Answer:\n- **Row 1:** 1 2 3 4\n- **Row 2:** 3 4 1 2",
+        r"\boxed{Row 1: 1234, Row 2: 3412}",
+        "Answer:\n| Row 1 | 1 | 2 | 3 | 4 |\n| Row 2 | 3 | 4 | 1 | 2 |",
     ],
 )
 def test_a_grid_may_be_drawn_in_many_ways(response):
     assert grid(answer_text(response), 2, 4, "1234") == ROWS
 
 
-@pytest.mark.parametrize("text", ["1234", "1234/341", "1234/3412/1234", "1234/3415", "1234/34.2", "1234/341٢", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1234",
+        "1234/341",
+        "Row 2: 1234, Row 1: 3412",
+        "Row 1: 1234, 3412",
+        "or Row 1: 1234, Row 2: 3412",
+        "1234/3412/1234",
+        "1234/3415",
+        "1234/34.2",
+        "1234/341٢",
+        "",
+    ],
+)
 def test_a_grid_of_another_shape_or_with_other_signs_is_refused(text):
     with pytest.raises(UnreadError):
         grid(text, 2, 4, "1234")
 
 
-@pytest.mark.parametrize("text", ["3, 1, 4", "[3 1 4]", "(3,1,4)", "3 and 1 and 4", "3; 1; 4", "3\n1\n4"])
+@pytest.mark.parametrize("text", ["3, 1, 4", "[3 1 4]", "(3,1,4)", "3 and 1 and 4", "3, 1, +4", "3; 1; 4", "3\n1\n4"])
 def test_a_list_of_numbers_may_be_written_in_many_ways(text):
     assert numbers(text) == [3, 1, 4]
 
@@ -125,7 +174,27 @@ def test_what_is_no_whole_number_is_refused(text):
         numbers(text)
 
 
-@pytest.mark.parametrize("text", ["B > A > C", "B, A, C", "B, then A, then C", "B -> A -> C", "(B, A, and C)", "b a c"])
+def test_a_minus_sign_is_a_minus():
+    assert numbers("3, \u22121") == [3, -1]
+
+
+def test_arrows_are_no_brackets_that_grow():
+    assert plain(r"\left( A \rightarrow B \leftrightarrow C \right)") == r"( A \rightarrow B \leftrightarrow C )"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B > A > C",
+        "B, A, C",
+        "B, then A, then C",
+        "B -> A -> C",
+        "(B, A, and C)",
+        "1. B, 2. A, 3. C",
+        "A (2), B (1), C (3)",
+        "b a c",
+    ],
+)
 def test_an_order_may_be_written_in_many_ways(text):
     if text == "b a c":
         with pytest.raises(UnreadError):
@@ -134,7 +203,9 @@ def test_an_order_may_be_written_in_many_ways(text):
         assert order(text, ["A", "B", "C"]) == ["B", "A", "C"]
 
 
-@pytest.mark.parametrize("text", ["B > A", "B > A > C > B", "B > A > D", "B > A > A", ""])
+@pytest.mark.parametrize(
+    "text", ["B > A", "B > A > C > B", "B > A > D", "B > A > A", "1. B, 1. A, 2. C", "B (1), A (2), C (2)", ""]
+)
 def test_an_order_names_everybody_once(text):
     with pytest.raises(UnreadError):
         order(text, ["A", "B", "C"])

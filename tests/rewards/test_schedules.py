@@ -42,6 +42,11 @@ CASES = [(JobShopReward(), SHOP), (FlowShopReward(), FLOW), (RotaReward(), ROTA)
         "Answer:\n- M1: C, A, B\n- M2: B, C, A",
         "The answer is M1: C, A, B; M2: B, C, A.",
         r"\boxed{M1: [C, A, B] \\ M2: [B, C, A]}",
+        r"\boxed{Machine 1: C, A, B; Machine 2: B, C, A}",
+        r"\boxed{M_1: C \rightarrow A \rightarrow B; M_{2}: B \succ C \succ A}",
+        r'\boxed{\{"M1": ["C", "A", "B"], "M2": ["B", "C", "A"]\}}',
+        "So:\n```json\n{'M1': ['C', 'A', 'B'], 'M2': ['B', 'C', 'A']}\n```",
+        "Answer:\n- **Machine M1:** C \u2192 A \u2192 B\n- **Machine M2:** B \u2192 C \u2192 A",
     ],
 )
 def test_orders_on_machines_are_read_in_many_spellings(answer):
@@ -57,6 +62,9 @@ def test_orders_on_machines_are_read_in_many_spellings(answer):
         ("M1: A, B, C; M2: A, B, C; M3: A", "there is no machine M3", Reason.WRONG),
         ("M1: A, B, D; M2: A, B, C", "'D' is no job", Reason.UNPARSEABLE),
         ("M1: A, B, C; M1: B, A, C; M2: A, B, C", "M1 is given two orders", Reason.HEDGED),
+        ("Machine 1: A, B, C; M_1: B, A, C; M2: A, B, C", "M1 is given two orders", Reason.HEDGED),
+        (r"M_1: A \rightarrow B; M_2: A, B, C", "M1 leaves out job C", Reason.WRONG),
+        ('{"M1": ["A", "B", "Q"], "M2": ["A", "B", "C"]}', "'Q' is no job", Reason.UNPARSEABLE),
         ("first M1: A, B, C; M2: A, B, C", "does not begin with a machine", Reason.UNPARSEABLE),
         ("12", "does not begin with a machine", Reason.UNPARSEABLE),
         ("", r"no \boxed{...}", Reason.NO_ANSWER),
@@ -86,6 +94,14 @@ def test_a_job_shop_answer_is_told_what_is_wrong_with_it(answer, said, reason):
         ("Mon: Ann, Bo; Tue: Cy; Wed: Cy", "nothing is to do on Wed"),
         ("Mon: Ann, Bo; Mon: Cy, Bo; Tue: Cy", "Mon is filled twice"),
         ("Mon: Ann, Bo; Tue: Di", "'Di' is nobody of the staff"),
+        ("Monday: Ann, Bo; Mon: Cy, Bo; Tuesday: Cy", "Mon is filled twice"),
+        ("Monsday: Ann, Bo; Tue: Cy", "does not begin with a day"),
+        ("Mon: Ann (driver), Bo (cook); Tue: Cy", "Ann cannot be driver on Mon"),
+        ("Mon: Ann (cook), Bo; Tue: Cy", "some are told to have a role"),
+        ("Mon: Ann (cook), Bo (cook); Tue: Cy", "two people are cook"),
+        ("Mon: Ann (cook) (driver), Bo; Tue: Cy", "is nobody of the staff"),
+        ("Mon: Ann (judge), Bo (driver); Tue: Cy", "'(judge)' is nobody of the staff"),
+        ("Mon: Ann or Cy and Bo; Tue: Cy", "'or' is nobody of the staff"),
         ("Mon: Cy, Bo; Tue: Bo", "a valid rota that costs 22, 15 is possible"),
     ],
 )
@@ -94,6 +110,28 @@ def test_a_rota_is_told_which_rule_it_breaks(answer, said):
 
     assert said in verdict.feedback
     assert verdict.value == (15 / 22 if "valid" in said else 0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        r"\boxed{Monday: Ann, Bo; Tuesday: Cy}",
+        r"\boxed{Mon: Ann and Bo; Tue: Cy}",
+        r"\boxed{Mon: (Ann, Bo); Tue: (Cy)}",
+        r"\boxed{Mon: Bo (driver), Ann (the cook); Tue: Cy (cook)}",
+        r'\boxed{\{"Mon": ["Ann", "Bo"], "Tue": ["Cy"]\}}',
+        "Answer:\n- **Monday**: Ann and Bo\n- **Tuesday**: Cy",
+    ],
+)
+def test_a_rota_is_read_in_many_spellings(answer):
+    assert RotaReward().score(answer, ROTA).value == 1
+
+
+@pytest.mark.parametrize("sign", [r"\rightarrow", r"\to", r"\succ", ">", "\u2192", "then"])
+def test_an_order_of_jobs_is_read_with_any_sign_between_them(sign):
+    assert FlowShopReward().score(f"\\boxed{{{f' {sign} '.join('BCA')}}}", FLOW).value == 1
+    assert FlowShopReward().score(f"\\boxed{{{f' {sign} '.join('ACB')}}}", FLOW).value == 9 / 14
+    assert FlowShopReward().score(f"\\boxed{{{f' {sign} '.join('BCAB')}}}", FLOW).value == 0
 
 
 def test_a_day_without_a_price_is_a_day_off():

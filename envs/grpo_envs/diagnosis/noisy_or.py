@@ -119,6 +119,7 @@ def _network(problem: Problem) -> Network:
     equivalents=spellings,
     effort=factors,
     guess=blamed,
+    floors={"copied part": 0.25},  # of one disease, the strongest link is at times within 0.1 of the posterior
 )
 def noisy_or(rng: Rng, tier: int) -> Problem:
     """Weigh one disease by one finding (0), by several (1), two to ten diseases that share findings (2 to 5)."""

@@ -41,7 +41,7 @@ LONGEST = 30
 """Steps of a worked solution that shows the tries that fail, too."""
 
 Neighbours = Mapping[str, Sequence[str]]
-"""Region -> its neighbours."""
+"""Point -> the points that it is joined with."""
 
 
 class Coloring:
@@ -215,6 +215,7 @@ def coloring(rng: Rng, tier: int) -> Problem:
     size = SIZES[tier]
     points, colors = list(NAMES[: size.points]), rng.sample(COLORS, size.colors)
     planted = _planted(rng, points, colors)
+    colors.sort()  # else the same graph with the colours named in another order could be in another split
     pairs = _joined(rng, points, planted, size.edges)
     neighbours = _neighbours(points, pairs)
     one, two = rng.choice(pairs)

@@ -116,6 +116,7 @@ def countdown(rng: Rng, tier: int) -> Problem:
         target, tree = combined(rng, numbers, [rng.choice(group) for group in size.signs])
         if size.low <= target <= size.high and not _is_trivial(numbers, target):
             break
+    numbers.sort()  # else the same problem in another order could be in another split
     listed = ", ".join(map(str, numbers))
     prompt = (
         f"Make {target} from the numbers {listed}. Use each number at most once, with +, -, *, / and brackets, and no "

@@ -9,6 +9,9 @@ from grpo_gym.reward import Reward
 from grpo_gym.rng import Rng
 from grpo_gym.task import Transcript, Turn, task
 from grpo_gym.verdict import Reason, Verdict
+from grpo_rewards.math.boxes import boxes
+from grpo_rewards.math.extract import answer_in
+from grpo_rewards.text import outside_thoughts
 
 MAX_TURNS = 10
 LARGEST = (8_000, 16_000, 32_000, 64_000, 128_000, 256_000)
@@ -16,7 +19,15 @@ LARGEST = (8_000, 16_000, 32_000, 64_000, 128_000, 256_000)
 WIDTH = (4, 8, 16, 64, 256, 1_000)
 """How many numbers are possible, by tier: binary search needs 2 to 10 guesses."""
 
-_GUESS = re.compile(r"-?\d{1,9}", re.ASCII)
+LONGEST = 10_000
+"""Characters at the end of a turn that are read."""
+
+_NUMBER = re.compile(r"(?<![\d,])\d{1,3}(?:\{?,\}?\d{3}){1,2}(?![\d,])|-?\d{1,9}", re.ASCII)
+_GUESS = re.compile(
+    r"\b(?:guess(?:ing|es)?(?: is)?|(?:i|i'll|i will|let me) (?:try|say|choose|pick|take|name))\b[\s:*]{0,5}(?=-?\d)"
+    r"(-?[\d,]{1,12}\d|\d)(?!\d|[\s,*]{0,5}(?:(?:or|and|to)\b|-?\d))",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 class GuessReward(Reward):
@@ -51,9 +62,33 @@ class Guessing:
 
 
 def read_guess(text: str) -> int | None:
-    """Return the one whole number in a text, None when there is none or more than one."""
-    found = _GUESS.findall(text[:10_000])
-    return int(found[0]) if len(found) == 1 else None
+    r"""Return the one whole number that a turn names, None when there is none or more than one.
+
+    It stands in `\boxed{...}`, behind "the answer is" or "I guess", alone on the last line, or nowhere else.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    visible = outside_thoughts(text)[-LONGEST:].strip()
+    inside = boxes(visible)
+    marked = answer_in(visible, inside)
+    if marked.hedged:
+        return None
+    if marked.text is not None and marked.marked:
+        return _only(marked.text)
+    if (number := _only(visible)) is not None:
+        return number
+    guesses = {_only(guess) for guess in _GUESS.findall(visible)}
+    if len(guesses) == 1:
+        return guesses.pop()
+    alone = {line.strip(" *.") for line in visible.splitlines() if _NUMBER.fullmatch(line.strip(" *."))}
+    return _only(alone.pop()) if len(alone) == 1 and _NUMBER.fullmatch(visible.splitlines()[-1].strip(" *.")) else None
+
+
+def _only(text: str) -> int | None:
+    """Return the one whole number in a text."""
+    found = _NUMBER.findall(text)
+    return int(re.sub(r"[{},]", "", found[0])) if len(found) == 1 else None
 
 
 def bisect(problem: Problem, transcript: Transcript) -> str:

@@ -140,7 +140,7 @@ def knights_and_knaves(rng: Rng, tier: int) -> Problem:
     """Find out who is a knight and who a knave: two people (tier 0) to eight (5), whose statements nest from tier 3."""
     people = rng.integer(*PEOPLE[tier])
     world = rng.below(1 << people)
-    names = rng.sample(NAMES, people)
+    names = sorted(rng.sample(NAMES, people))  # else the same people in another order could be in another split
     spoken = statements(rng, DEPTH[tier], people, world)
     quotes = [statement.words.format(*names) for statement in spoken]
     lines = [f'{i + 1}. {names[i]} says: "{quote[0].upper()}{quote[1:]}."' for i, quote in enumerate(quotes)]

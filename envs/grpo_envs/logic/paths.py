@@ -21,7 +21,11 @@ MOST_DRAWS = 1_000
 
 WORDS = {"up": "U", "down": "D", "left": "L", "right": "R"}
 ARROWS = {"\u2191": "U", "\u2193": "D", "\u2190": "L", "\u2192": "R"}
-_BETWEEN = re.compile(r"[\s,;]+|->|\\(?:to|rightarrow)\b")
+_SIGNS = {letter: arrow for arrow, letter in ARROWS.items()}
+_BETWEEN = re.compile(r"[\s,;]+|->|\\to(?![a-zA-Z])")
+_LATEX_ARROW = re.compile(r"\\(?:long)?(up|down|left|right)arrow(?![a-zA-Z])", re.IGNORECASE)
+_LETTERS_AND_ARROWS = re.compile(r"[^\u2191\u2193\u2190]*[a-zA-Z][^\u2191\u2193\u2190]*")
+"""Letters, and no arrow but the one to the right: then it stands between moves and is none."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ RULE = (
 )
 COSTS = " Entering a cell costs the digit in it; S and G cost nothing{things}."
 DOORS = " A door X or Y can be entered only after the cell of its key, x or y, has been entered."
-MARKS = " x, y and z must all be entered on the way, in any order."
+MARKS = " x, y and z must all be entered on the way, in any order; the way may go through G before it ends there."
 
 
 def boxed(problem: Problem) -> str:
@@ -71,7 +75,11 @@ def boxed(problem: Problem) -> str:
 
 
 def read(text: str, problem: Problem) -> str:
-    """Read moves: "RRD", "R, R, D", "right right down". Raises UnreadError."""
+    r"""Read moves: "RRD", "R, R, D", "right right down", "R \to R \to D", arrows. Raises UnreadError."""
+    if not text.isalnum():
+        text = _LATEX_ARROW.sub(lambda arrow: _SIGNS[WORDS[arrow[1].lower()]], text)
+        if "\u2192" in text and _LETTERS_AND_ARROWS.fullmatch(text):
+            text = text.replace("\u2192", " ")
     moves = []
     for piece in _BETWEEN.split(text.strip("[]() ")):
         meant = WORDS.get(piece.casefold()) or "".join(ARROWS.get(sign, sign) for sign in piece.upper())
@@ -110,9 +118,8 @@ def all_best(problem: Problem) -> Iterable[str]:
 def spellings(problem: Problem) -> list[str]:
     """Return the way in other signs."""
     words = {letter: word for word, letter in WORDS.items()}
-    arrows = {letter: arrow for arrow, letter in ARROWS.items()}
     moves = str(problem.reference)
-    texts = (" ".join(moves), ", ".join(words[m] for m in moves), "".join(arrows[m] for m in moves), moves.lower())
+    texts = (" ".join(moves), ", ".join(words[m] for m in moves), "".join(_SIGNS[m] for m in moves), moves.lower())
     return [f"\\boxed{{{text}}}" for text in texts]
 
 

@@ -16,11 +16,13 @@ from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
 from grpo_gym.task import task
 from grpo_rewards.logic import Findings, PuzzleReward
-from grpo_rewards.logic.deduction import Worlds, check_deductions
+from grpo_rewards.logic.deduction import Chain, Worlds, check_deductions
 from grpo_rewards.logic.reading import assignments
-from grpo_rewards.soundness import Soundness
 
 LETTERS = ("p", "q", "r", "s", "t", "u", "w")
+
+IMPLIES = 1
+"""The place in `SAYINGS` of the one connective whose sides cannot change places."""
 
 CHOICES = {n: list(combinations(LETTERS, n)) for n in range(3, 8)}
 
@@ -144,7 +146,7 @@ def check(said: dict[str, str], problem: Problem) -> Findings:
     return Findings(wrong, 1 - len(wrong) / len(known), luck)
 
 
-def soundness(response: str, problem: Problem) -> Soundness:
+def soundness(response: str, problem: Problem) -> Chain:
     """Check the deductions of a response: each must follow from the premises it cites and what came before."""
     letters = problem.meta["letters"]
     premises = {str(number): table for number, table in enumerate(_tables(problem), 1)}
@@ -203,7 +205,7 @@ def propositional(rng: Rng, tier: int) -> Problem:
     answer = ", ".join([f"{letter}: {answer}" for letter, answer in zip(letters, answers, strict=True)])
     said = "\n".join([f"{number}. {written}" for number, (written, _) in enumerate(premises, 1)])
     prompt = (
-        f"These statements are true:\n{said}\n"
+        f'These statements are true ("or": one or both):\n{said}\n'
         f"Which of {', '.join(letters[:-1])} and {letters[-1]} must be true, which must be false, and which are open?"
     )
     meta = {"letters": list(letters), "tables": [f"{table:x}" for table in tables]}
@@ -216,7 +218,11 @@ def _tables(problem: Problem) -> list[int]:
 
 
 def _draw(rng: Rng, size: Size, letters: tuple[str, ...]) -> list[Formula]:
-    """Draw premises that are true in one row, each of which leaves fewer rows, until they agree on a letter."""
+    """Draw premises that are true in one row, each of which leaves fewer rows, until they agree on a letter.
+
+    They are sorted, and so are the sides of a connective that is the same either way: else the same premises in another
+    order could be in another split.
+    """
     n, formulas, pairs, premises = size.letters, literals(letters), connections(size.letters), list[Formula]()
     row, left = rng.below(1 << n), everything(n)
     if size.fact:
@@ -228,12 +234,13 @@ def _draw(rng: Rng, size: Size, letters: tuple[str, ...]) -> list[Formula]:
             written, table = nested(rng, formulas, n)
         else:
             kind, one, other, table = pairs[rng.below(len(pairs))]
+            if other < one and kind != IMPLIES:
+                one, other = other, one
             written = ""
         if table >> row & 1 and left & table != left:
             left &= table
             premises.append((written or SAYINGS[kind].format(formulas[one][0], formulas[other][0]), table))
-    if size.fact:
-        premises.insert(rng.below(len(premises)), premises.pop(0))
+    premises.sort()
     return premises
 
 

@@ -152,8 +152,9 @@ def satisfiability(rng: Rng, tier: int) -> Problem:
     rng.shuffle(clauses)
     said = "\n".join(f"{number}. {_written(clause, names)}" for number, clause in enumerate(clauses, 1))
     prompt = (
-        f"{said}\nMake all of these clauses true: give {', '.join(names[:-1])} and {names[-1]} their values. If that "
-        "cannot be, name a core: clauses that cannot all be true, though without any one of them the others can."
+        f'{said}\nMake all of these clauses ("or": one or both) true: give {", ".join(names[:-1])} and {names[-1]} '
+        "their values. If that cannot be, name a core: clauses that cannot all be true, though without any one of them "
+        "the others can."
     )
     answer, lines = _refuted(clauses, names) if contradictory else _fulfilled(clauses, names)
     return Problem(prompt, answer, "\n".join([*lines, f"\\boxed{{{answer}}}"]), {"names": names, "clauses": clauses})

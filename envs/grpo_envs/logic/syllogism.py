@@ -7,6 +7,7 @@ asked for those of which the proofs are long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from grpo_envs.logic.solvers.venn import Chains, Diagram, Literal, Statement, length
@@ -67,13 +68,21 @@ SIZES = (Size(4, 0, 1, False), Size(5, 0, 1), Size(6, 1, 1), Size(6, 1, 2), Size
 
 def read(text: str, problem: Problem) -> str:
     """Read the letters of the conclusions that are said to follow."""
-    said = [item.strip(" .()").upper() for item in items(text)]
+    said = [label for item in items(text) for label in _labels(item.strip(" .()"))]
     for label in said:
         if len(label) != 1 or label not in LABELS:
             raise UnreadError(f"{label[:40]!r} is none of the conclusions A to E")
     if len(set(said)) != len(said):
         raise UnreadError("a conclusion is named twice", Reason.HEDGED)
     return "".join(sorted(said))
+
+
+def _labels(item: str) -> Sequence[str]:
+    """Return the labels of an item: one, or "ACD" for A, C and D."""
+    if len(item) == 1:
+        return item.upper()
+    together = item.replace(" ", "")
+    return together if together.isupper() and set(together) <= set(LABELS) else [item.upper()]
 
 
 def check(said: str, problem: Problem) -> Findings:

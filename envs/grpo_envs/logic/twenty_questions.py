@@ -25,6 +25,9 @@ from grpo_gym.rng import Rng
 from grpo_gym.task import Transcript, Turn, task
 from grpo_gym.verdict import Reason, Verdict
 from grpo_rewards.logic import Findings, PuzzleReward, UnreadError
+from grpo_rewards.logic.reading import plain
+from grpo_rewards.math.boxes import boxes
+from grpo_rewards.text import outside_thoughts
 
 _NAMES = (
     "Abel Ada Agnes Alma Amos Anna Arno Bea Ben Bert Carl Cleo Clara Cora Dan Dina Dora Earl Eli Ella Emil Emma Enid "
@@ -43,7 +46,7 @@ LONGEST = 20_000
 
 EXAMPLE = "ask: hat is red and floor > 4"
 
-_MOVE = re.compile(r"(ask|name) ?: ?(.*?)[ .?]*", re.IGNORECASE)
+_MOVE = re.compile(r"(ask|name) ?: ?(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -98,18 +101,28 @@ class Asking:
 
 
 def move(action: str) -> tuple[str, str]:
-    """Return "ask" or "name", and what is asked or named: the last line, the only one of its kind.
+    r"""Return "ask" or "name", and what is asked or named: the last line outside thoughts, the only one of its kind.
+
+    It may be in bold, and in `\boxed{...}`.
 
     Raises:
         NoQuestionError: It is neither, or there are several.
     """
     if len(action) > LONGEST:
         raise NoQuestionError(f"a turn has at most {LONGEST} characters")
-    lines = [" ".join(line.split()) for line in action.splitlines() if line.strip()]
+    lines = [plain(_unboxed(line)) for line in outside_thoughts(action).splitlines() if line.strip()]
     moves = [match for line in lines if (match := _MOVE.fullmatch(line))]
-    if len(moves) != 1 or not _MOVE.fullmatch(lines[-1]):
+    if len(moves) != 1 or moves[0].string != lines[-1]:
         raise NoQuestionError('a turn ends with one line "ask: ..." or "name: ..."')
-    return moves[0][1].lower(), moves[0][2]
+    return moves[0][1].lower(), moves[0][2].rstrip(" .?")
+
+
+def _unboxed(line: str) -> str:
+    """Return what is in the box that a line is or ends with."""
+    found = boxes(line)
+    return (
+        line[found[0].inside : found[0].end - 1] if len(found) == 1 and not line[found[0].end :].strip(" $.*") else line
+    )
 
 
 def named(said: str, people: list[Person]) -> str:
@@ -124,7 +137,7 @@ def read(text: str, problem: Problem) -> str:
     """Read a lone name: "name: Ada", "Ada". Raises UnreadError."""
     match = _MOVE.fullmatch(text)
     try:
-        return named(match[2] if match and match[1].lower() == "name" else text, problem.meta["people"])
+        return named(match[2].rstrip(" .?") if match and match[1].lower() == "name" else text, problem.meta["people"])
     except NoQuestionError as error:
         raise UnreadError(str(error)) from None
 

@@ -39,7 +39,15 @@ Arrangement = list[int]
 """The house of each value, counted from 0."""
 
 _JOINT = re.compile(r"\s*(?:[;,\n|&]|\\\\|\band\b)\s*")
-_HOUSE = re.compile(r"(?:house )?(\d)(?:\s*(?:[:=)]|->|\bis\b|\bhas\b)\s*(.*)|\s+(.+))?", re.IGNORECASE)
+_HOUSE = re.compile(
+    r"(?:house )?(\d)(?:\s*(?:[:=.]|->|[-\u2013\u2014](?=\s)|\bis\b|\bhas\b)\s*(.*)|\s+(.+))?", re.IGNORECASE
+)
+_DRESS = '([{"*.|&-'
+"""Signs of which most answers have none: to look for them is cheaper than to take them off."""
+_BRACKETS = str.maketrans({**dict.fromkeys("[](){}", ","), '"': "", "\u2022": ""})
+_STOP = re.compile(r"(?<!\d)\.(?=\s|$)|^\s*[-*](?=\s)", re.MULTILINE)
+"""The end of a sentence, and what a line of a list begins with."""
+_RULE = re.compile(r"[-: ]{3,}")
 
 
 def read(text: str, problem: Problem) -> Arrangement:
@@ -48,7 +56,7 @@ def read(text: str, problem: Problem) -> Arrangement:
     places: dict[int, int] = {}
     taken: dict[tuple[int, int], int] = {}
     house = -1
-    for piece in filter(None, _JOINT.split(text.strip(" .[](){}"))):
+    for piece in _pieces(text, problem):
         match = _HOUSE.fullmatch(piece)
         if match:
             house, piece = int(match[1]) - 1, match[2] or match[3] or ""
@@ -63,6 +71,20 @@ def read(text: str, problem: Problem) -> Arrangement:
     if missing:
         raise UnreadError(f"nothing is said about {missing[0]}")
     return [places[value] for value in range(len(words.values))]
+
+
+def _pieces(text: str, problem: Problem) -> list[str]:
+    """Cut a text into houses and who or what lives there, without the marks of lists, brackets and a table's head."""
+    text = text.strip(" .[](){}")
+    if text.isascii() and not any(mark in text for mark in _DRESS):
+        return list(filter(None, _JOINT.split(text)))
+    pieces = [piece for piece in _JOINT.split(_STOP.sub("\n", text.translate(_BRACKETS))) if piece]
+    if "|" not in text and "&" not in text:
+        return pieces
+    plurals = [plural.casefold() for plural, *_ in problem.meta["attributes"]]
+    head = {"house", "houses", "person", *plurals, *(plural.removesuffix("s") for plural in plurals)}
+    start = next((k for k, piece in enumerate(pieces) if piece.casefold() not in head), 0)
+    return [piece for piece in pieces[start:] if not _RULE.fullmatch(piece)]
 
 
 def check(places: Arrangement, problem: Problem) -> Findings:

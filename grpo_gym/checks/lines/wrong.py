@@ -118,11 +118,19 @@ def _changed(exam: Exam, specimens: list[Specimen], change: Callable[[object], d
 
 
 def _another(exam: Exam, specimen: Specimen) -> Specimen | None:
-    """Return a specimen whose answer differs from this one's and contains it nowhere, nor is contained in it."""
+    """Return a specimen of the same task whose answer differs from this one's, neither of the two within the other.
+
+    What another task takes for an answer need be none here: a proof with a number in a box behind it is still a proof.
+    A mixture of many tasks has hardly two problems of one in a small sample; then there are the held-out ones.
+    """
     mine = str(specimen.reference).casefold()
-    for other in exam.finals:
+    others = list(exam.finals)
+    if len({one.problem["task"] for one in exam.sample}) > 1:
+        others += exam.held_out
+    for other in others:
         theirs = str(other.reference).casefold()
-        if mine not in theirs and theirs not in mine:
+        same_task = other.problem["task"] == specimen.problem["task"]
+        if same_task and other.final is not None and mine not in theirs and theirs not in mine:
             return other
     return None
 

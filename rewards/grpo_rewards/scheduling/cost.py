@@ -12,7 +12,7 @@ from typing import Any
 
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
-from grpo_gym.verdict import Reason, Verdict
+from grpo_gym.verdict import SOLVED, Reason, Verdict
 from grpo_rewards.logic.reading import UnreadError, answer_text
 
 
@@ -47,19 +47,23 @@ class CostReward(Reward):
         """Say in words what a valid plan costs."""
 
     def score(self, response: str, problem: Problem) -> Verdict:
-        """Judge one response; `details` holds the plan's cost and the least possible one."""
+        """Judge one response; `details` holds the plan's cost and the least possible one.
+
+        `components["solved"]` says whether the plan is optimal: a plan made without search earns much of the value.
+        """
         try:
             cost = self.cost_of(self.read(answer_text(response), problem), problem)
         except UnreadError as error:
-            return Verdict(0.0, error.reason, feedback=str(error))
+            return Verdict(0.0, error.reason, _parts(0.0), str(error))
         except BrokenPlanError as error:
-            return Verdict(0.0, Reason.WRONG, feedback=str(error))
+            return Verdict(0.0, Reason.WRONG, _parts(0.0), str(error))
         best = int(problem.meta["best"])
         details = {"cost": cost, "best": best}
         if cost <= best:
-            return Verdict(1.0, Reason.CORRECT, details=details)
+            return Verdict(1.0, Reason.CORRECT, _parts(1.0), details=details)
         value = self._sharpened(cost, best, problem) if self.sharp else best / cost
-        return Verdict(value, Reason.WRONG, feedback=f"{self.praise(cost)}, {best} is possible", details=details)
+        feedback = f"{self.praise(cost)}, {best} is possible"
+        return Verdict(value, Reason.WRONG, _parts(value), feedback, details)
 
     def _sharpened(self, cost: int, best: int, problem: Problem) -> float:
         """Return the part of the way from the baseline to the optimum that a plan has come."""
@@ -85,3 +89,8 @@ class CostReward(Reward):
             Probe("the plan twice over", lambda p: box(f"{right(p)}, {right(p)}")),
             Probe("a number for a plan", lambda p: box(str(p.meta["best"]))),
         )
+
+
+def _parts(value: float) -> dict[str, float]:
+    """Return the components of a verdict: the score, and whether the plan is optimal."""
+    return {"score": value, SOLVED: float(value >= 1.0)}

@@ -6,7 +6,7 @@ r"""Staff rotas: who works on which day, `\boxed{Mon: Ann, Bo; Tue: Cy}`, the na
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_gym.problem import Problem
@@ -14,9 +14,14 @@ from grpo_gym.verdict import Reason
 from grpo_rewards.logic.reading import UnreadError
 from grpo_rewards.scheduling.cost import BrokenPlanError, CostReward
 
-_DAY = re.compile(r"(?<![^\W_])(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s*[:=]", re.IGNORECASE)
-_BETWEEN = re.compile(r"[\s,;|&]+")
-_AROUND = " \t\n,;.|[](){}&\\-*"
+_DAY = re.compile(
+    r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+    r"(?:(?=[a-z])(?:day|(?<=Tue)sday|(?<=Wed)nesday|(?<=Thu)rsday|(?<=Sat)urday))?[\"']?\s*[:=]",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"[\s,;|&\"']+(?:and\b[\s,]*)?", re.IGNORECASE)
+_ROLE = re.compile(r"\(\s?(?:as (?:an? )?|the )?([a-z]{1,30})\s?\)", re.IGNORECASE)
+_AROUND = " \t\n,;.|[](){}&\\-*\"'"
 
 Rota = dict[str, list[str]]
 """Day -> people in the order of its roles."""
@@ -36,11 +41,7 @@ class RotaReward(CostReward):
             day = name.capitalize()
             if day in rota:
                 raise UnreadError(f"{day} is filled twice", Reason.HEDGED)
-            pieces = [piece for piece in _BETWEEN.split(body.strip(_AROUND)) if piece]
-            for piece in pieces:
-                if piece.casefold() not in known:
-                    raise UnreadError(f"{piece[:60]!r} is nobody of the staff")
-            rota[day] = [known[piece.casefold()] for piece in pieces]
+            rota[day] = _team(body, known, problem.meta["days"].get(day, ()))
         return rota
 
     def cost_of(self, plan: Rota, problem: Problem) -> int:
@@ -77,6 +78,27 @@ class RotaReward(CostReward):
     def praise(self, cost: int) -> str:
         """Say what the rota costs."""
         return f"a valid rota that costs {cost}"
+
+
+def _team(body: str, known: Mapping[str, str], roles: Sequence[str]) -> list[str]:
+    """Read the people of a day: in the order of its roles, or each with a role in brackets. Raises UnreadError."""
+    if "(" in body:
+        body = _ROLE.sub(lambda said: f" @{said[1]}" if said[1].casefold() in roles else said[0], body)
+    team: list[str] = []
+    told: dict[str, str] = {}
+    for piece in filter(None, _BETWEEN.split(body.strip(_AROUND))):
+        if piece[0] == "@" and team and team[-1] not in told.values():
+            if told.setdefault(piece[1:].casefold(), team[-1]) != team[-1]:
+                raise UnreadError(f"two people are {piece[1:]}", Reason.HEDGED)
+        elif piece.casefold() not in known:
+            raise UnreadError(f"{piece[:60]!r} is nobody of the staff")
+        else:
+            team.append(known[piece.casefold()])
+    if not told:
+        return team
+    if len(told) != len(team):
+        raise UnreadError("some are told to have a role, and others are not")
+    return [told[role] for role in roles if role in told]
 
 
 def _price(name: str, person: Mapping[str, Any], day: str, role: str) -> int:

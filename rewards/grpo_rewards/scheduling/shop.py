@@ -15,9 +15,9 @@ from grpo_rewards.scheduling.cost import BrokenPlanError, CostReward
 from grpo_rewards.scheduling.dispatch import FIRST_IN, dispatched, ranked
 from grpo_rewards.scheduling.timetable import makespan, timetable
 
-_MACHINE = re.compile(r"(?<![^\W_])(M\d{1,2})\s*[:=]", re.IGNORECASE)
-_BETWEEN = re.compile(r"[\s,;>\u2192|-]+|\\to\b|\\rightarrow\b|\bthen\b|\band\b")
-_AROUND = " \t\n,;.|[](){}&\\-*"
+_MACHINE = re.compile(r"(?<![^\W_])M(?:achine ?M?)?_?\{?([0-9]{1,2})\}?[\"']?\s*[:=]", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s,;>\u2192\u227b|\"'-]+|\\(?:to|gt|succ|(?:long)?rightarrow)(?![a-zA-Z])|\bthen\b|\band\b")
+_AROUND = " \t\n,;.|[](){}&\\-*\"'"
 
 
 class JobShopReward(CostReward):
@@ -30,7 +30,7 @@ class JobShopReward(CostReward):
             raise UnreadError(f"{text[:60]!r} does not begin with a machine and a colon")
         orders: dict[str, list[str]] = {}
         for name, body in zip(parts[::2], parts[1::2], strict=True):
-            machine = name.upper()
+            machine = f"M{name}"
             if machine in orders:
                 raise UnreadError(f"{machine} is given two orders", Reason.HEDGED)
             orders[machine] = named(body, problem)

@@ -33,7 +33,11 @@ SAYINGS = ("{} or {}", "{} implies {}", "not ({} and {})", "{} iff {}")
 """How formulas are connected outermost."""
 
 _TOKEN = re.compile(r"\s*(\\?[a-z]+|<->|<=>|->|=>|[~!&|()\u00ac\u2227\u2228\u2192\u2194])", re.IGNORECASE)
-_SAID = re.compile(r"(.+?)(?:\s+(?:is|must be|has to be)\s|\s*[:=])\s*(true|false)", re.IGNORECASE)
+_SAID = re.compile(
+    r"(.+?)(?:\s+(?:is|must be|has to be|can only be)(\s+not)?\s|"
+    r"\s+((?:cannot|can't|can not|could not|must not) be|isn't|is never)\s|\s*[:=])\s*(?:(true|1)|(?:false|0))",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -101,7 +105,8 @@ class Reader:
         table = self._binary(0, 0)
         if table is None or self._next != len(self._tokens):
             return None
-        return self.ones ^ table if said and said[2].lower() == "false" else table
+        denied = said is not None and bool(said[2] or said[3]) == bool(said[4])
+        return self.ones ^ table if denied else table
 
     def _cut(self, text: str) -> list[str]:
         """Return the tokens; one that does not exist where the text is no formula."""

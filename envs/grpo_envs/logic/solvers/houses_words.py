@@ -45,13 +45,34 @@ _SAID = {
     "either": "{} is either {} or {}",
 }
 
-_SUPPORT = r"(?: lives| is| must be| has to be| belongs)?"
-_IN = re.compile(
-    rf"(.+?){_SUPPORT}( not|n't| cannot be)? (?:in|at) houses? (\d(?:(?:/|, or |, | or )\d)*)", re.IGNORECASE
+_NOT = (
+    r"(?:is not|isn't|not|(?:cannot|can't|can not|could not|couldn't|must not|mustn't|does not|doesn't|will not|won't|"
+    r"is not able to|never|need not)(?= (?:be|live|lives|belong|go|sit|stay)\b)|is never|never)"
 )
-_NOT_IN = re.compile(r"(.+?) (?:does not|doesn't|cannot) (?:live|be) in house (\d)", re.IGNORECASE)
-_HOUSE = re.compile(r"house (\d)(?::| is| has| =)( not)? (.+)", re.IGNORECASE)
-_IS = re.compile(r"(.+?) (?:is|must be)( not)? (.+)", re.IGNORECASE)
+_BE = (
+    r"(?:(?:must|has to|needs to|can only|would|will|may only) )?"
+    r"(?:be|is|lives?|belongs?|goes|go|sits?|stays?|resides?)(?: only)?(?: (?:located|placed|found))?"
+)
+_LISTED = r"(\d(?:(?:/|,? or |,? and |, )(?:in )?(?:house )?\d)*)"
+_PLACE = rf"(?:in|at|to|for|takes|occupies) (?:either )?(?:(?:houses?|positions?) )?(?:number )?#?{_LISTED}"
+_IN = re.compile(rf"(.+?)(?: ({_NOT}))?(?: {_BE})?( not)? {_PLACE}", re.IGNORECASE)
+_AT = re.compile(rf"(.+?)\s*(?::|=|->)\s*(not )?(?:in )?(?:(?:houses?|position) )?{_LISTED}", re.IGNORECASE)
+_OWN = r"(?:has|have|owns?|keeps?|drinks?|plays?|likes?|loves?|listens? to|picks?|works as|contains?|holds?)"
+_HOUSE = re.compile(
+    r"(?:(?:the (?:person|one|resident|owner) (?:in|of) )?(?:house|position) #?(\d)"
+    rf"(?:\s*[:=]| (?:is|{_OWN}|must be|must {_OWN})|"
+    rf"( (?:is not|isn't|cannot be|can't be|(?:does not|doesn't|cannot|can't) {_OWN})))|(\d)\s*[:=])( not)? (.+)",
+    re.IGNORECASE,
+)
+_IS = re.compile(
+    rf"(.+?)(?: (?:is|{_OWN}|must be|must {_OWN}|has to be|can only be)( not)?|"
+    rf"( (?:isn't|cannot be|can't be|can not be|must not be|(?:does not|doesn't|cannot|can't) {_OWN}|not)))"
+    r" (?:the same (?:person )?as )?(.+)",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"(?:the|an?) ")
+_ORDINALS = {word: str(k) for k, word in enumerate(("first", "second", "third", "fourth", "fifth", "sixth"), 1)}
+_ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (house|position)\b", re.IGNORECASE)
 
 
 class Vocabulary:
@@ -86,26 +107,27 @@ class Vocabulary:
     def claim(self, text: str) -> Clue | None:
         """Read a claim such as "baker in house 1 or 2", "Ann is not the baker"; None for text that is none."""
         text = text.strip().rstrip(".")
+        text = _ORDINAL.sub(lambda match: f"{match[2]} {_ORDINALS[match[1].lower()]}", text)
         if match := _IN.fullmatch(text):
+            return self._in(match[1], match[4], bool(match[2]) != bool(match[3]))
+        if match := _AT.fullmatch(text):
             return self._in(match[1], match[3], bool(match[2]))
-        if match := _NOT_IN.fullmatch(text):
-            return self._in(match[1], match[2], True)
         if match := _HOUSE.fullmatch(text):
-            return self._in(match[3], match[1], bool(match[2]))
+            return self._in(match[5], match[1] or match[3], bool(match[2]) != bool(match[4]))
         if match := _IS.fullmatch(text):
-            x, y = self.value(match[1]), self.value(match[3])
+            x, y = self.value(match[1]), self.value(match[4])
             if x is not None and y is not None and x // self.n != y // self.n:
-                return Clue("not" if match[2] else "is", (x, y))
+                return Clue("not" if match[2] or match[3] else "is", (x, y))
         return None
 
     def value(self, text: str) -> int | None:
         """Return which value a word or phrase names."""
         said = text.strip().casefold()
-        return self.known.get(said, self.known.get(said.removeprefix("the ")))
+        return self.known.get(said, self.known.get(_ARTICLE.sub("", said)))
 
     def _in(self, said: str, listed: str, denied: bool) -> Clue | None:
         value, places = self.value(said), [int(digit) for digit in re.findall(r"\d", listed)]
-        if value is None or not all(1 <= place <= self.n for place in places):
+        if value is None or (" and " in listed and not denied) or not all(1 <= place <= self.n for place in places):
             return None
         houses = sum(1 << place - 1 for place in set(places))
         return Clue("in", (value,), (1 << self.n) - 1 - houses if denied else houses)
