@@ -52,7 +52,7 @@ class Lesson:
 LESSONS = {
     "knights": Lesson("grpo/Logic.Knights-v0", 0, "new", 400, 100, 20),
     "countdown": Lesson("grpo/Logic.Countdown-v0", 0, "embedded", 800, 100, 20),
-    "circuit": Lesson("grpo/Logic.Circuit-v0", 0, "embedded", 800, 100, 20),
+    "sequence": Lesson("grpo/Logic.Sequence-v0", 0, "embedded", 700, 100, 20),
 }
 RATES = {"new": "4e-3", "embedded": "2e-3"}
 """AdamW's rate of the first phase by where it begins."""
