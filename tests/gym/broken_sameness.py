@@ -94,8 +94,8 @@ class SharedScratch(Reward):
     def score(self, response: str, problem: Problem) -> Verdict:
         self.right = number(problem.reference and rf"\boxed{{{problem.reference}}}")
         self.value = number(response)
-        words = sum(len(word) for word in response[:2_000].split())
-        right = words >= 0 and self.value is not None and self.value == self.right
+        time.sleep(0)  # as any input or output does: another thread comes in between
+        right = self.value is not None and self.value == self.right
         return Verdict(float(right), Reason.CORRECT if right else Reason.WRONG)
 
 
