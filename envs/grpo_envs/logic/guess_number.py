@@ -22,7 +22,7 @@ WIDTH = (4, 8, 16, 64, 256, 1_000)
 LONGEST = 10_000
 """Characters at the end of a turn that are read."""
 
-_NUMBER = re.compile(r"(?<![\d,])\d{1,3}(?:\{?,\}?\d{3}){1,2}(?![\d,])|-?\d{1,9}", re.ASCII)
+_NUMBER = re.compile(r"(?<![\d,])\d{1,3}(?:\{?,\}?\d{3}){1,2}(?![\d,])|(?<!\w)-?\d{1,9}(?!\w)", re.ASCII)
 _GUESS = re.compile(
     r"\b(?:guess(?:ing|es)?(?: is)?|(?:i|i'll|i will|let me) (?:try|say|choose|pick|take|name))\b[\s:*]{0,5}(?=-?\d)"
     r"(-?[\d,]{1,12}\d|\d)(?!\d|[\s,*]{0,5}(?:(?:or|and|to)\b|-?\d))",
