@@ -17,10 +17,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from grpo_envs.boxed import boxed
 from grpo_envs.datasets.options import Stamps, as_json, check_subset, located, stamps
 from grpo_envs.datasets.presets import Preset, find, known_names, named
 from grpo_envs.datasets.rows import REWARD, Rows, unusable
-from grpo_envs.math.style import ANSWER_FORMAT, boxed
+from grpo_envs.math.style import ANSWER_FORMAT
 from grpo_gym.data import Dataset, check_columns
 from grpo_gym.data.tables import is_hub_id
 from grpo_gym.errors import InvalidValueError, UnknownNameError

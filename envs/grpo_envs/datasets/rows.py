@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from grpo_envs.boxed import boxed
 from grpo_envs.datasets.presets import Preset, Reader
-from grpo_envs.math.style import boxed
 from grpo_gym.data.reading import RowError, column
 from grpo_gym.problem import Problem
 from grpo_rewards.math import DEFAULT, MathReward

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.gates import Backwards, Gate, cone, evaluated, forcing, stated, truth_tables, written
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -73,11 +74,6 @@ def check(values: dict[str, int], problem: Problem) -> Findings:
         return Findings(wrong, 1 - len(wrong) / len(values), max(ones, 1 - ones))
     found = evaluated(meta["gates"], values)
     return Findings([f"{w} becomes {found[w]}, not {v}" for w, v in meta["demanded"].items() if found[w] != v])
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
 from grpo_gym.rng import Rng
@@ -135,11 +136,6 @@ def check(colors: dict[str, str], problem: Problem) -> Findings:
     return Findings(broken, share, 1 - 1 / len(problem.meta["colors"]))
 
 
-def answer(problem: Problem) -> str:
-    """Return the colours as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
-
-
 def _listed(colors: Mapping[str, str]) -> str:
     return ", ".join(f"{point}: {color}" for point, color in colors.items())
 
@@ -203,7 +199,7 @@ def hostile() -> tuple[Probe, ...]:
     "logic.coloring",
     reward=PuzzleReward(read, check, hostile=hostile),
     answer_format=r"Answer with the colour of every point in \boxed{}, like \boxed{A: ..., B: ...}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(0, 1),
     equivalents=others,
     solver=solutions,

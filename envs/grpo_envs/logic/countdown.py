@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.numbers_game import (
     Hunt,
     Tree,
@@ -54,11 +55,6 @@ TRIES = 3
 """Blind combinations that the weak solver tries."""
 
 
-def answer(problem: Problem) -> str:
-    """Return the expression as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
-
-
 def given(problem: Problem) -> tuple[list[int], int]:
     """Return the numbers and the target."""
     return problem.meta["numbers"], problem.meta["target"]
@@ -101,7 +97,7 @@ def hostile() -> tuple[Probe, ...]:
     "logic.countdown",
     reward=PuzzleReward(read, check, hostile=hostile),
     answer_format=r"Answer with one expression in \boxed{}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(2, 3),
     equivalents=others,
     solver=solutions,

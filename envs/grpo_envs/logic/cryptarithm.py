@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.columns import Columns, Solver, one_a_column, without_carries, working
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
@@ -82,11 +83,6 @@ def _in_digits(words: list[str], sign: str, digits: Mapping[str, int]) -> str:
     return f"{first} {sign} {second} = {result}"
 
 
-def answer(problem: Problem) -> str:
-    """Return the digits as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
-
-
 def _listed(digits: Mapping[str, int]) -> str:
     return ", ".join(f"{letter} = {digits[letter]}" for letter in sorted(digits))
 
@@ -130,7 +126,7 @@ def hostile() -> tuple[Probe, ...]:
     "logic.cryptarithm",
     reward=PuzzleReward(read, check, hostile=hostile),
     answer_format=r"Answer with the digit of every letter in \boxed{}, like \boxed{A = ..., B = ...}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(0, 1),
     equivalents=others,
     solver=solutions,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.game24_store import TARGET, WAYS, stored
 from grpo_envs.logic.solvers.numbers_game import Tree, broken_rules, closest, read, spellings, taken_apart, written
 from grpo_gym.problem import Problem
@@ -28,11 +29,6 @@ def check(found: Expression, problem: Problem) -> Findings:
     if unused := [number for number in numbers if found.numbers.count(number) < numbers.count(number)]:
         broken.append(f"{unused[0]} is not used as often as it is given")
     return Findings(broken)
-
-
-def answer(problem: Problem) -> str:
-    """Return the expression as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def solution_of(hand: Sequence[int]) -> Tree:
@@ -137,7 +133,7 @@ def hostile() -> tuple[Probe, ...]:
     "logic.game24",
     reward=PuzzleReward(read, check, hostile=hostile),
     answer_format=r"Answer with one expression in \boxed{}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(0, 1),
     equivalents=others,
     solver=solutions,

@@ -6,6 +6,7 @@ answer is more frequent than chance makes it, and the constant "all knights" ear
 
 from __future__ import annotations
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.casework import Casework
 from grpo_envs.logic.solvers.statement_reader import StatementReader
 from grpo_envs.logic.solvers.statements import NAMES, RULES, Statement, everything, knights, said, truth
@@ -96,11 +97,6 @@ def theory(problem: Problem) -> Worlds:
 def soundness(response: str, problem: Problem) -> Chain:
     """Check the deductions in a response."""
     return check_deductions(response, theory(problem))
-
-
-def boxed(problem: Problem) -> str:
-    """Write the reference in the asked format."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.codes import Told, all_codes, best_guess, left, opening, told
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -104,11 +105,6 @@ def check(code: str, problem: Problem) -> Findings:
     """Judge a lone guess, for tools that score without an episode."""
     in_place, elsewhere = told(problem.reference, code)
     return Findings([] if code == problem.reference else [f"{in_place} in place, {elsewhere} elsewhere"])
-
-
-def boxed(problem: Problem) -> str:
-    """Write a code in a box."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def what_was_said(transcript: Transcript) -> list[Step]:

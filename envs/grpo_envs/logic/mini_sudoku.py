@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.latin import Board
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -137,11 +138,6 @@ def _line(cells: list[int], cell: int, digit: int) -> str:
     return f"{said} so {digit}"
 
 
-def answer(problem: Problem) -> str:
-    """Return the rows as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
-
-
 def looks(problem: Problem) -> float:
     """How many cells are looked at, sweep after sweep, until all are filled."""
     return float(solved([int(sign) if sign != "." else 0 for sign in problem.meta["clues"]])[2])
@@ -162,7 +158,7 @@ def rows_alone(problem: Problem, rng: Rng) -> str:
     "logic.mini_sudoku",
     reward=BOARD.reward(),
     answer_format=r"Answer with the four rows in \boxed{}, a slash between rows: \boxed{. . . . / . . . . / ...}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(0, 1),
     equivalents=BOARD.spellings,
     effort=looks,

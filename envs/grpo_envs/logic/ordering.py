@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.orders import Clue, Deduction, every, numbered, orders
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -67,11 +68,6 @@ def check(places: list[int], problem: Problem) -> Findings:
     names, clues = problem.meta["names"], [Clue(*clue) for clue in problem.meta["clues"]]
     broken = [f"not so: {_said(clue, names)}" for clue in clues if not clue.holds(places)]
     return Findings(broken)
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.maze import MOVES, Maze, State
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -67,11 +68,6 @@ RULE = (
 COSTS = " Entering a cell costs the digit in it; S and G cost nothing{things}."
 DOORS = " A door X or Y can be entered only after the cell of its key, x or y, has been entered."
 MARKS = " x, y and z must all be entered on the way, in any order; the way may go through G before it ends there."
-
-
-def boxed(problem: Problem) -> str:
-    """Write the moves in a box."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def read(text: str, problem: Problem) -> str:

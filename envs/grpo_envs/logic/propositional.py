@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.formulas import SAYINGS, Formula, Reader, connections, literals, nested
 from grpo_envs.logic.solvers.tables import columns, everything, some_row
 from grpo_gym.problem import Problem
@@ -151,11 +152,6 @@ def soundness(response: str, problem: Problem) -> Chain:
     letters = problem.meta["letters"]
     premises = {str(number): table for number, table in enumerate(_tables(problem), 1)}
     return check_deductions(response, Worlds(everything(len(letters)), premises, Reader(letters)))
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from grpo_envs.boxed import boxed
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe
 from grpo_gym.rng import Rng
@@ -196,11 +197,6 @@ def check(columns: list[int], problem: Problem) -> Findings:
     return Findings(broken, share, max(0.5, 2 / len(missing)))
 
 
-def answer(problem: Problem) -> str:
-    """Return the columns as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
-
-
 def _given(problem: Problem) -> list[int | None]:
     return [column - 1 if column else None for column in problem.meta["given"]]
 
@@ -247,7 +243,7 @@ def hostile() -> tuple[Probe, ...]:
     "logic.queens",
     reward=PuzzleReward(read, check, hostile=hostile),
     answer_format=r"Answer with the columns of the queens in \boxed{}, from row 1 to the last, separated by commas.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(0, 1),
     equivalents=others,
     solver=solutions,

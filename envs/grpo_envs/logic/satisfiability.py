@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.clauses import Clause, Search, common, core_of, table_of, without_each
 from grpo_envs.logic.solvers.tables import everything, some_row
 from grpo_gym.problem import Problem
@@ -73,11 +74,6 @@ def check(answer: list[int] | dict[str, bool], problem: Problem) -> Findings:
         return Findings(["the clauses named can all be true together"])
     rest = [number for number, left in zip(answer, without_each(tables, len(names)), strict=True) if not left]
     return Findings([f"clause {number} can be left out: the others cannot all be true either" for number in rest])
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.sequence_laws import LAWS, Follow, Lines, Table, UndeterminedError, added
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -83,11 +84,6 @@ def _followed(terms: Sequence[int], follow: Follow, asked: int, lines: Lines) ->
 def listed(terms: Sequence[int]) -> str:
     """Write terms: "3, -5, 7"."""
     return ", ".join(map(str, terms))
-
-
-def boxed(problem: Problem) -> str:
-    """Write the next terms in a box."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def read(text: str, problem: Problem) -> list[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.singles import BOARD, Filling
 from grpo_envs.logic.solvers.sudoku_store import stored
 from grpo_gym.problem import Problem
@@ -27,11 +28,6 @@ _ASKED = (
 )
 _LETTERS = "abcdefghi"
 _ORDERS = list(permutations(range(3)))
-
-
-def answer(problem: Problem) -> str:
-    """Return the rows as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def work(problem: Problem) -> float:
@@ -79,7 +75,7 @@ def _lines(rng: Rng) -> list[int]:
     "logic.sudoku",
     reward=BOARD.reward(),
     answer_format=r"Answer with the nine rows in \boxed{}, a slash between rows: \boxed{. . . . . . . . . / ...}.",
-    answer=answer,
+    answer=boxed,
     default_tiers=(2, 3),
     equivalents=BOARD.spellings,
     effort=work,

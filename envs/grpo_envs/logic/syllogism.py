@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.venn import Chains, Diagram, Literal, Statement, length
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng
@@ -97,11 +98,6 @@ def check(said: str, problem: Problem) -> Findings:
     number = sum(follows.values())
     luck = max(number, len(LABELS) - number) / len(LABELS) + MARGIN
     return Findings(wrong, 1 - len(wrong) / len(LABELS), luck)
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

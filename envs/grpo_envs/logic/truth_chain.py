@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.houses_words import joined
 from grpo_envs.logic.solvers.statement_reader import StatementReader
 from grpo_envs.logic.solvers.statements import NAMES, everything, knights, truth
@@ -101,11 +102,6 @@ def soundness(response: str, problem: Problem) -> Chain:
 def spelled(asked: list[str], honest: dict[str, bool]) -> str:
     """Write who tells the truth and who lies."""
     return ", ".join(f"{name}: {'truth' if honest[name] else 'lies'}" for name in asked)
-
-
-def boxed(problem: Problem) -> str:
-    """Write the reference in the asked format."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

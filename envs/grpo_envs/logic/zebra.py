@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from grpo_envs.boxed import boxed
 from grpo_envs.logic.solvers.dressing import dressing
 from grpo_envs.logic.solvers.houses import Clue, holds
 from grpo_envs.logic.solvers.houses_clues import minimal_clues
@@ -122,11 +123,6 @@ def spelled(words: Sequence[str], n: int, places: Sequence[int]) -> str:
     """Write an arrangement in the asked format."""
     houses = [[word for word, place in zip(words, places, strict=True) if place == house] for house in range(n)]
     return "; ".join(f"{house}: {', '.join(who)}" for house, who in enumerate(houses, 1))
-
-
-def boxed(problem: Problem) -> str:
-    """Write the reference in the asked format."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def others(problem: Problem) -> list[str]:

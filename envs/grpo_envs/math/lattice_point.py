@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 
+from grpo_envs.boxed import boxed
 from grpo_envs.math.answers import boxes, tuple_forms
 from grpo_envs.math.derivative import nonzero
 from grpo_envs.math.exact import joined, length_of_working, scaled
-from grpo_envs.math.style import ANSWER_FORMAT, Working, boxed
+from grpo_envs.math.style import ANSWER_FORMAT, Working
 from grpo_envs.math.writing import in_words
 from grpo_gym.problem import Problem
 from grpo_gym.rng import Rng

@@ -6,15 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from grpo_envs.boxed import boxed
 from grpo_gym.problem import Problem
 from grpo_rewards.math import MathReward
 
 ANSWER_FORMAT = r"Answer in \boxed{}."
-
-
-def boxed(problem: Problem) -> str:
-    """Return the reference as a final answer in the asked format."""
-    return f"\\boxed{{{problem.reference}}}"
 
 
 def worked(prompt: str, lines: Iterable[str], answer: int | Fraction | str, **meta: Any) -> Problem:

@@ -10,6 +10,7 @@ from grpo_gym.errors import InvalidValueError
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
 from grpo_gym.verdict import Reason, Verdict
+from grpo_rewards.logic.probes import boxed_probes
 from grpo_rewards.logic.reading import UnreadError, answer_text
 from grpo_rewards.soundness import Soundness
 
@@ -113,22 +114,8 @@ class PuzzleReward(Reward):
 
     def probes(self) -> Sequence[Probe]:
         """Answers that try to be paid without being right."""
-
-        def box(text: str) -> str:
-            return f"\\boxed{{{text}}}"
-
-        def right(problem: Problem) -> str:
-            return str(problem.reference)
-
-        return (
-            Probe("the question, boxed", lambda p: box(p.prompt)),
-            Probe("the right answer in the thoughts alone", lambda p: f"<think>{box(right(p))}</think>"),
-            Probe("an empty box at the end", lambda p: f"{box(right(p))} so {box('')}"),
-            Probe("more behind the answer", lambda p: box(f"{right(p)} or qq")),
-            Probe("more before the answer", lambda p: box(f"not {right(p)}")),
-            Probe("the right answer mentioned only", lambda p: f"it may be so: {right(p)}, but nobody knows"),
-            *self.hostile(),
-        )
+        mentioned = Probe("the right answer mentioned only", lambda p: f"it may be so: {p.reference}, but nobody knows")
+        return (*boxed_probes(), mentioned, *self.hostile())
 
 
 def _beyond(findings: Findings) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Probe, Reward
 from grpo_gym.verdict import SOLVED, Reason, Verdict
+from grpo_rewards.logic.probes import box, boxed_probes
 from grpo_rewards.logic.reading import UnreadError, answer_text
 
 
@@ -72,21 +73,10 @@ class CostReward(Reward):
 
     def probes(self) -> Sequence[Probe]:
         """Answers that try to be paid without being a plan."""
-
-        def box(text: str) -> str:
-            return f"\\boxed{{{text}}}"
-
-        def right(problem: Problem) -> str:
-            return str(problem.reference)
-
         return (
-            Probe("the question, boxed", lambda p: box(p.prompt)),
-            Probe("the right answer in the thoughts alone", lambda p: f"<think>{box(right(p))}</think>"),
-            Probe("an empty box at the end", lambda p: f"{box(right(p))} so {box('')}"),
-            Probe("a plan cut short", lambda p: box(right(p)[:-1].rstrip(" ,;:"))),
-            Probe("more behind the plan", lambda p: box(f"{right(p)} or qq")),
-            Probe("more before the plan", lambda p: box(f"not {right(p)}")),
-            Probe("the plan twice over", lambda p: box(f"{right(p)}, {right(p)}")),
+            *boxed_probes(),
+            Probe("a plan cut short", lambda p: box(str(p.reference)[:-1].rstrip(" ,;:"))),
+            Probe("the plan twice over", lambda p: box(f"{p.reference}, {p.reference}")),
             Probe("a number for a plan", lambda p: box(str(p.meta["best"]))),
         )
 
