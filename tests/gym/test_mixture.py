@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +27,6 @@ from grpo_gym import (
     TextEnv,
     register_mixture,
     register_task,
-    registration,
     task,
 )
 from grpo_gym.checks import SubjectError, check_reward
@@ -44,22 +42,6 @@ from tests.gym.data_rows import COLUMNS, jsonl, rows
 MIXED = "grpo/Mix-v0"
 THREE = {"grpo/Math.Chain-v0": 4, "grpo/Math.Linear-v0": 2, "grpo/Logic.GuessNumber-v0": 1}
 NAMES = ("math.chain", "math.linear", "logic.guess_number")
-
-
-@pytest.fixture
-def own_names() -> Iterator[None]:
-    """Let a test register what it likes."""
-    tables: list[dict[str, Any]] = [
-        gymnasium.registry,
-        registration._tasks,
-        registration._mixtures,
-        registration._loaded,
-    ]
-    before = [dict(table) for table in tables]
-    yield
-    for table, old in zip(tables, before, strict=True):
-        table.clear()
-        table.update(old)
 
 
 def named(name: str, **fields: Any) -> Task:

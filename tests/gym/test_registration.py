@@ -8,7 +8,6 @@ import pkgutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,27 +18,13 @@ from hypothesis import strategies as st
 
 import grpo_envs
 from grpo_envs.index import FAMILIES, MIX, TASKS, register
-from grpo_gym import Problem, Rng, Task, register_family, register_task, registered_ids, registration, task
+from grpo_gym import Problem, Rng, Task, register_family, register_task, registered_ids, task
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.registration import load_plugins, load_tasks, tasks_of
 from grpo_gym.task import env_id, task_name
 from tests.shared import product_ids
 
-
-@pytest.fixture(autouse=True)
-def _registry_as_it_was() -> Iterator[None]:
-    tables: list[dict[str, Any]] = [
-        gymnasium.registry,
-        registration._tasks,
-        registration._families,
-        registration._mixtures,
-        registration._loaded,
-    ]
-    before = [dict(table) for table in tables]
-    yield
-    for table, old in zip(tables, before, strict=True):
-        table.clear()
-        table.update(old)
+pytestmark = pytest.mark.usefixtures("own_names")
 
 
 def doubling(**fields: Any) -> Task:
