@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grpo_envs.code.running import TICK
+from grpo_rewards.code.syntax import parsed
 
 Change = tuple[Any, str, Any]
 """Object, attribute, new value."""
@@ -46,7 +47,7 @@ def changes(tree: ast.AST) -> list[Change]:
 
 def mutants(code: str) -> Iterator[str]:
     """Yield every program that one small change makes of another."""
-    tree = ast.parse(code)
+    tree = parsed(code)
     for change in changes(tree):
         yield changed(tree, change)
 

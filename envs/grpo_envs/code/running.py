@@ -11,6 +11,8 @@ import marshal
 from collections.abc import Callable
 from typing import Any
 
+from grpo_rewards.code.syntax import parsed
+
 STEPS = 10_000
 """Rounds of loops and calls that one call may take; references take a few hundred on small inputs."""
 
@@ -91,7 +93,7 @@ class Program:
 
 def counted(code: str) -> ast.Module:
     """Return the tree of a text, with a tick in every loop, function and comprehension."""
-    tree: ast.Module = ast.fix_missing_locations(_Counting().visit(ast.parse(code)))
+    tree: ast.Module = ast.fix_missing_locations(_Counting().visit(parsed(code)))
     return tree
 
 

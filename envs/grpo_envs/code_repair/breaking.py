@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from grpo_envs.code.hidden import Arguments
 from grpo_envs.code.mutants import changed, changes
 from grpo_envs.code.running import FAULTS, EndlessError, Program
 from grpo_gym.rng import Rng
+from grpo_rewards.code.syntax import parsed
 
 TRIES = 12
 """Changes that are tried for one that breaks some tests and not all."""
@@ -32,7 +32,7 @@ class Broken:
 def broken(draft: Draft) -> Broken | None:
     """Break a draft's program; the same draft is broken in the same way. Returns None when no change is noticed."""
     rng = Rng("code broken", draft.code)
-    tree = ast.parse(draft.code)
+    tree = parsed(draft.code)
     candidates = changes(tree)
     rng.shuffle(candidates)
     second: Broken | None = None

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from grpo_gym.data.reading import RowError, column
 from grpo_gym.errors import GrpoGymError
 from grpo_gym.problem import Problem
 from grpo_rewards.code.reference import read_reference
+from grpo_rewards.code.syntax import parsed
 
 OPTIONS = ("style", "public", "given", "entry_point", "in_place", "time_s", "memory_mb")
 """Columns of a file of one's own that go into the reference as they are."""
@@ -122,24 +122,18 @@ def unusable(problem: Problem) -> str:
 def _given(head: str, name: str) -> str:
     """Return what the head of a function defines beside it."""
     try:
-        tree = _parsed(head)
+        tree = parsed(head)
     except SyntaxError as error:
         raise RowError(f"column 'prompt' is no head of a function: {error.msg}") from None
     tree.body = [part for part in tree.body if not (isinstance(part, ast.FunctionDef) and part.name == name)]
     return ast.unparse(tree)
 
 
-def _parsed(text: str) -> ast.Module:
-    with warnings.catch_warnings():  # old programs have "\\d" and the like, of which Python warns
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
 def _called(code: str, test: str) -> str | None:
     """Return the function of a program that a test calls, also where it is called like a builtin one (`sum`)."""
     try:
-        defined = {part.name for part in _parsed(code).body if isinstance(part, ast.FunctionDef)}
-        calls = [node.func for node in ast.walk(_parsed(test)) if isinstance(node, ast.Call)]
+        defined = {part.name for part in parsed(code).body if isinstance(part, ast.FunctionDef)}
+        calls = [node.func for node in ast.walk(parsed(test)) if isinstance(node, ast.Call)]
     except SyntaxError as error:
         raise RowError(f"the program or its first test is no Python: {error.msg}") from None
     return next((call.id for call in calls if isinstance(call, ast.Name) and call.id in defined), None)

@@ -13,9 +13,10 @@ import ast
 import builtins
 import functools
 import operator
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+from grpo_rewards.code.syntax import parsed
 
 LONGEST = 100_000
 """Characters of a text that is looked at."""
@@ -62,13 +63,11 @@ def plain_asserts(source: str, given: str = "", entry_point: str | None = None) 
     if len(source) > LONGEST or (not source.isascii() and "\x00" in source):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-            statements, called_as = _unwrapped(tree.body)
-            found = [_read(statement, source, called_as) for statement in statements]
-            defined = _names(given)
-            rebound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        tree = parsed(source)
+        statements, called_as = _unwrapped(tree.body)
+        found = [_read(statement, source, called_as) for statement in statements]
+        defined = _names(given)
+        rebound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     asserts = [one for one in found if one is not None]
@@ -132,7 +131,7 @@ def _read(statement: ast.stmt, source: str, called_as: Mapping[str, str]) -> Pla
 def _names(code: str) -> Mapping[str, None]:
     """Return every name that a code might define at its top level, or anywhere else."""
     names: dict[str, None] = {}
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(parsed(code)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names[node.name] = None
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -150,10 +149,8 @@ def implied_entry_point(source: str, given: str = "") -> str | None:
     built-in functions are Python's own: else a solution could bring an `abs` of its own to `assert abs(f(2) - 5) < 1`.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-            defined = {**_names(source), **_names(given)}
+        tree = parsed(source)
+        defined = {**_names(source), **_names(given)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

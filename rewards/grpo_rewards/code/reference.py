@@ -12,6 +12,7 @@ from typing import Any
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_rewards.code.plain import shown
 from grpo_rewards.code.suite import AssertSuite, FunctionSuite, Suite, read_suite
+from grpo_rewards.code.syntax import parsed
 
 _OPTIONS: dict[str, tuple[type, ...]] = {
     "given": (str,),
@@ -85,7 +86,7 @@ def _entry_point(suite: Suite, given: str) -> str | None:
 def _only_free_name(source: str, given: str) -> str | None:
     """Return the name that the text of tests reads and nobody but the solution can define, None unless it is one."""
     try:
-        trees = [ast.parse(source), ast.parse(given)]
+        trees = [parsed(source), parsed(given)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # the code of the prompt is told about where it runs
     read: set[str] = set()

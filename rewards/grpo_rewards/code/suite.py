@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import keyword
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 from grpo_gym.errors import InvalidValueError, UnknownNameError, nearest
 from grpo_gym.scoring import is_finite
 from grpo_rewards.code.plain import shown, why_not_plain
+from grpo_rewards.code.syntax import parsed
 
 Style = Literal["asserts", "function", "stdio"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -218,9 +218,7 @@ def _check_checker(source: str) -> None:
 
 def _parsed(source: str, what: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "invalid escape sequence" is no business of whoever judges an answer
-            return ast.parse(source)
+        return parsed(source)
     except SyntaxError as error:
         line = f" (line {error.lineno}: {(error.text or '').strip()[:80]!r})" if error.lineno else ""
         raise InvalidValueError(f"{what} cannot be parsed: {error.msg}{line}") from None
