@@ -1,4 +1,4 @@
-"""One training run with its controls: what both learning benchmarks repeat over seeds.
+"""One training run of a benchmark: which there are, what decides them, and doing many of them over seeds.
 
     grpo          the real thing
     shuffled      the same, rewards permuted over the batch: noise of the same size. Adam turns noise into drift, so
@@ -6,8 +6,9 @@
     sft mixture   goes on imitating the mixture the start was made of: should stay where it is
     sft careful   imitates careful working only: reaches the careful accuracy as well, and needs worked solutions for it
 
-Every arm takes the same number of optimiser steps on the same number of completions. Scores are pass@1 on test problems
-that no arm trained on, sampled at temperature 1.
+Every arm of a benchmark takes the same number of optimiser steps on the same number of completions, and starts from the
+same weights. Arms differ by `options` of the training config and by the `reward`. What one run measures is in
+`one_run.py`.
 """
 
 from __future__ import annotations
@@ -17,18 +18,33 @@ import hashlib
 import json
 import multiprocessing
 import statistics
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from gymnasium.vector import VectorWrapper
-
 from benchmarks.intervals import difference_interval, mean_interval
 from benchmarks.rows import Row
+
+Options = tuple[tuple[str, Any], ...]
+AT_ONCE = 2
+"""Runs at the same time, each on one core."""
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Test problems that a run is scored on.
+
+    Attributes:
+        name: What it is called in results.
+        env: Environment id.
+        tier: Its tier or tiers; empty for its defaults.
+    """
+
+    name: str
+    env: str
+    tier: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,11 +55,16 @@ class Run:
         arm: Name of the arm; one that begins with "sft" imitates.
         seed: Seed of the run.
         steps: Optimiser steps.
-        problems: Test problems.
+        problems: Test problems of each exam.
         env: Environment id.
         tier: Its tier or tiers; empty for its defaults.
         model: Where every run starts: "embedded" or a folder.
         every: Steps between scores on the test problems while it runs; 0 for none.
+        options: Further options of the training config, as (dotted name, plain value).
+        reward: "true", or a name of `false_rewards.FALSE_REWARDS`.
+        exams: What is scored; empty for the test split of what is trained on.
+        samples: Completions of each test problem before and after; above 1 pass@k is given for k = samples, too.
+        per_problem: Whether scores say of every problem if it was right.
     """
 
     arm: str
@@ -54,111 +75,108 @@ class Run:
     tier: tuple[int, ...] = ()
     model: str = "embedded"
     every: int = 0
+    options: Options = ()
+    reward: str = "true"
+    exams: tuple[Exam, ...] = ()
+    samples: int = 1
+    per_problem: bool = False
 
 
-class ShuffledRewards(VectorWrapper):
-    """Permutes every batch's rewards over its rows, so that they say nothing about the completions."""
+def reward_of(arm: str) -> str:
+    """Return what an arm is paid: arms named after a false reward get it, all others the true one."""
+    from benchmarks.false_rewards import FALSE_REWARDS, TRUE
 
-    def __init__(self, env: Any, seed: int) -> None:
-        super().__init__(env)
-        self._rng = np.random.default_rng(seed)
-
-    def step(self, actions: Any) -> Any:
-        """Step, then permute the rewards."""
-        observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        return observations, self._rng.permutation(rewards), terminated, truncated, infos
+    return arm if arm in FALSE_REWARDS else TRUE
 
 
-def do_runs(runs: Sequence[Run], keep: Path | None) -> list[dict[str, Any]]:
-    """Do all runs, two at a time, and return their figures in order.
+def do_runs(runs: Sequence[Run], keep: Path | None, say: bool = False) -> list[dict[str, Any]]:
+    """Do all runs, two at a time, each in a process of its own, and return their figures in order.
+
+    What is finished is kept at once: killed half way, only the runs under way are lost.
 
     Args:
         runs: What to do.
         keep: JSONL file of finished runs; runs found there are not repeated.
+        say: Print a line for every run that is finished.
     """
-    done = _kept(keep)
-    waiting = [r for r in runs if key_of(r) not in done]
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for result in pool.map(do_run, waiting):
-            done[result["key"]] = result
-            if keep is not None:
-                keep.parent.mkdir(parents=True, exist_ok=True)
-                with keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(result) + "\n")
-    return [done[key_of(r)] for r in runs]
+    from benchmarks.one_run import do_run
+
+    done = kept(keep)
+    waiting = [run for run in runs if key_of(run) not in done]
+    if not waiting:
+        return [done[key_of(run)] for run in runs]
+    spawn = multiprocessing.get_context("spawn")  # nothing is inherited, so that memory can be compared
+    with ProcessPoolExecutor(AT_ONCE, mp_context=spawn, max_tasks_per_child=1) as pool:
+        begun = {pool.submit(do_run, run): run for run in waiting}
+        try:
+            for count, future in enumerate(as_completed(begun), 1):
+                result = future.result()
+                done[result["key"]] = result
+                if keep is not None:
+                    add_line(keep, result)
+                if say:
+                    run, after = begun[future], result["after"]["pass@1"]
+                    print(f"{count}/{len(waiting)} {run.env} {run.arm} seed {run.seed}: {after:.3f}", flush=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [done[key_of(run)] for run in runs]
 
 
 def config_of(job: Run) -> Any:
-    """Return the training config of a run: the defaults, and what the run names."""
-    from grpo_agents.config import TrainConfig
+    """Return the training config of a run: the defaults, and what the run names.
 
-    config = TrainConfig(seed=job.seed, steps=job.steps, threads=1, env=job.env, tier=job.tier, model=job.model)
-    return dataclasses.replace(config, evaluation=dataclasses.replace(config.evaluation, every=0))
+    Raises:
+        UnknownNameError: An option that does not exist.
+        InvalidValueError: Options out of bounds, or that contradict each other.
+    """
+    from grpo_agents.config import TrainConfig, from_dict, to_dict
 
-
-def do_run(job: Run) -> dict[str, Any]:
-    """Do one run in this process and return its figures; `seconds` are those of training alone."""
-    import torch
-
-    from grpo_agents.environments import EnvChoice, distinct_seeds
-    from grpo_agents.evaluate import evaluate
-    from grpo_agents.train import load_policy
-
-    config = config_of(job)
-    policy = load_policy(config)
-    torch.manual_seed(job.seed)
-    choice = EnvChoice.of(config)
-    seeds = distinct_seeds(choice, "test", job.seed, job.problems)
-
-    def score() -> dict[str, Any]:
-        sampled = evaluate(policy, choice, "test", seeds, config.sampling, seed=job.seed)
-        figures = sampled.to_json()
-        figures["right"] = [e.reward >= 1.0 for e in sampled.episodes]
-        return figures
-
-    before = score()
-    curve: list[dict[str, Any]] = []
-    lengths: list[float] = []
-
-    def watch(metrics: dict[str, Any]) -> None:
-        lengths.append(metrics["length"])
-        if job.every and metrics["step"] % job.every == 0:
-            curve.append({"step": metrics["step"], **score()})
-
-    began = time.perf_counter()
-    _train(job, config, policy, watch)
-    seconds = time.perf_counter() - began
-    after = curve[-1] if curve else score()
-    result = {"key": key_of(job), **dataclasses.asdict(job), "before": before, "after": after, "seconds": seconds}
-    result |= {"lengths": lengths, "curve": curve}
-    if not job.every:
-        for figures in (before, after):
-            figures.pop("right")
-    return result
+    record = to_dict(TrainConfig())
+    record |= {"seed": job.seed, "steps": job.steps, "threads": 1, "env": job.env, "tier": job.tier, "model": job.model}
+    record["evaluation"]["every"] = 0
+    for name, value in job.options:
+        *path, last = name.split(".")
+        place = record
+        for part in path:
+            place = place[part]
+        place[last] = value
+    return from_dict(TrainConfig, record)
 
 
-def _train(job: Run, config: Any, policy: Any, watch: Any) -> None:
-    from grpo_agents.config import SFTConfig
-    from grpo_agents.environments import EnvChoice
-    from grpo_agents.grpo import GRPO
-    from grpo_agents.sft import sft
+def key_of(job: Run) -> str:
+    """Name a run by everything that decides its result: job, starting weights, config."""
+    from grpo_agents.config import EMBEDDED, to_dict
+    from grpo_agents.embedded import FOLDER
 
-    if job.arm.startswith("sft"):
-        settings = SFTConfig(
-            env=config.env,
-            tier=config.tier,
-            steps=job.steps,
-            batch=config.prompts * config.group_size,
-            careful=0.3 if job.arm == "sft mixture" else 1.0,
-            learning_rate=config.optimisation.learning_rate,
-            weight_decay=0.0,
-            warmup_steps=config.optimisation.warmup_steps,
-            seed=job.seed + 1000,
-        )
-        sft(policy, settings)
-        return
-    env = EnvChoice.of(config).vector(config.prompts * config.group_size, config.group_size)
-    GRPO(policy, ShuffledRewards(env, job.seed) if job.arm == "shuffled" else env, config, on_step=watch).learn()
+    folder = FOLDER if job.model == EMBEDDED else Path(job.model)
+    weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    known = {**dataclasses.asdict(job), "model": ""}  # the weights say it, wherever they lie
+    text = json.dumps([known, weights, {**to_dict(config_of(job)), "model": ""}], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def kept(keep: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the finished runs of a JSONL file by key; a line that was cut short is left out, as one not run."""
+    if keep is None or not keep.exists():
+        return {}
+    records = {}
+    for line in keep.read_text(encoding="utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and "key" in record:
+            records[str(record["key"])] = record
+    return records
+
+
+def add_line(keep: Path, record: Mapping[str, Any]) -> None:
+    """Add a record to a JSONL file, on a line of its own even behind a line that was cut short."""
+    keep.parent.mkdir(parents=True, exist_ok=True)
+    torn = keep.exists() and not keep.read_bytes().endswith(b"\n") and keep.stat().st_size > 0
+    with keep.open("a", encoding="utf-8") as file:
+        file.write(("\n" if torn else "") + json.dumps(record) + "\n")
 
 
 def arm_rows(question: str, arm: str, results: Sequence[Mapping[str, Any]], subject: str = "") -> list[Row]:
@@ -184,21 +202,3 @@ def gap_row(question: str, results: Sequence[Mapping[str, Any]], subject: str = 
     gap, low, high = difference_interval(true, shuffled)
     name = f"{subject} grpo minus shuffled".strip()
     return [Row(question, name, "pass@1 after", gap, "share", low, high, note="Welch, 95 %")]
-
-
-def key_of(job: Run) -> str:
-    """Name a run by everything that decides its result: job, starting weights, config."""
-    from grpo_agents.config import EMBEDDED, to_dict
-    from grpo_agents.embedded import FOLDER
-
-    folder = FOLDER if job.model == EMBEDDED else Path(job.model)
-    weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    known = {**dataclasses.asdict(job), "model": ""}  # the weights say it, wherever they lie
-    text = json.dumps([known, weights, {**to_dict(config_of(job)), "model": ""}], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _kept(keep: Path | None) -> dict[str, dict[str, Any]]:
-    if keep is None or not keep.exists():
-        return {}
-    return {record["key"]: record for record in map(json.loads, keep.read_text(encoding="utf-8").splitlines())}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arms import Run, arm_rows, do_runs, gap_row
+from benchmarks.arms import Run, arm_rows, do_runs, gap_row, reward_of
 from benchmarks.rows import Report, Row
 
 QUESTION = "learning"
@@ -38,10 +38,20 @@ def run(quick: bool, keep: Path | None = None) -> Report:
     from grpo_agents.config import TrainConfig
 
     arms, steps, problems = (QUICK_ARMS, 15, 256) if quick else (ARMS, TrainConfig().steps, 2048)
-    runs = [Run(arm, seed, steps, problems) for arm, seeds in arms.items() for seed in range(seeds)]
+    runs = [
+        Run(arm, seed, steps, problems, reward=reward_of(arm)) for arm, seeds in arms.items() for seed in range(seeds)
+    ]
     if not quick:
         runs += [
-            Run(HARDER, seed, HARDER_STEPS, HARDER_PROBLEMS, tier=(HARDER_TIER,), every=EVALUATE_EVERY)
+            Run(
+                HARDER,
+                seed,
+                HARDER_STEPS,
+                HARDER_PROBLEMS,
+                tier=(HARDER_TIER,),
+                every=EVALUATE_EVERY,
+                per_problem=True,
+            )
             for seed in range(HARDER_SEEDS)
         ]
     results = do_runs(runs, keep)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arms import Run, arm_rows, do_runs, gap_row
+from benchmarks.arms import Run, arm_rows, do_runs, gap_row, reward_of
 from benchmarks.rows import Report, Row
 
 QUESTION = "logic_learning"
@@ -72,7 +72,7 @@ def run(quick: bool, keep: Path | None = None) -> Report:
         lesson = LESSONS[name]
         folder, seconds = warm_start(name, lesson)
         runs = [
-            Run(arm, seed, lesson.steps, problems, lesson.env, (lesson.tier,), str(folder))
+            Run(arm, seed, lesson.steps, problems, lesson.env, (lesson.tier,), str(folder), reward=reward_of(arm))
             for arm, seeds in arms.items()
             for seed in range(seeds)
         ]
@@ -102,18 +102,43 @@ def warm_start(name: str, lesson: Lesson) -> tuple[Path, dict[str, float]]:
     Raises:
         RuntimeError: One of the commands failed.
     """
-    folder = WARM / f"{name.replace(' ', '-')}-{lesson.careful_steps}-{lesson.mixture_steps}"
+    options = ["--env", lesson.env, "--tier", str(lesson.tier)]
+    return warm_start_from(name, options, lesson.model, lesson.careful_steps, lesson.mixture_steps)
+
+
+def warm_start_from(
+    name: str,
+    options: Sequence[str],
+    model: str,
+    careful_steps: int,
+    mixture_steps: int,
+    mixture_options: Sequence[str] = (),
+) -> tuple[Path, dict[str, float]]:
+    """Return the folder of a warm start, made now if it is not there, and the seconds that its two phases took.
+
+    Args:
+        name: What its folder is called, with the steps behind it.
+        options: What `grpo-gym sft` is told about the environment.
+        model: Where it begins: "new" or "embedded".
+        careful_steps: Optimiser steps on worked solutions.
+        mixture_steps: Optimiser steps on the mixture with hasty answers.
+        mixture_options: What the second phase is told about the environment; empty for the same.
+
+    Raises:
+        RuntimeError: One of the commands failed.
+    """
+    folder = WARM / f"{name.replace(' ', '-')}-{careful_steps}-{mixture_steps}"
     careful, mixture, figures = folder / "careful", folder / "mixture", folder / "seconds.json"
     if figures.exists():
         return mixture, json.loads(figures.read_text(encoding="utf-8"))
-    shared = ["--env", lesson.env, "--tier", str(lesson.tier), "--batch", "32"]
-    first = ["--model", lesson.model, "--steps", str(lesson.careful_steps), "--optimizer", "muon"]
-    first += ["--learning-rate", RATES[lesson.model]]
-    then = ["--model", str(careful), "--steps", str(lesson.mixture_steps), "--careful", str(CAREFUL_SHARE)]
+    batch = ["--batch", "32"]
+    first = ["--model", model, "--steps", str(careful_steps), "--optimizer", "muon"]
+    first += ["--learning-rate", RATES[model]]
+    then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(CAREFUL_SHARE)]
     then += ["--learning-rate", "5e-4", "--weight-decay", "0", "--seed", "1"]
     seconds = {
-        "careful": _sft([*shared, *first, "--out", str(careful)]),
-        "mixture": _sft([*shared, *then, "--out", str(mixture)]),
+        "careful": _sft([*options, *batch, *first, "--out", str(careful)]),
+        "mixture": _sft([*(mixture_options or options), *batch, *then, "--out", str(mixture)]),
     }
     figures.write_text(json.dumps(seconds), encoding="utf-8")
     return mixture, seconds

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -16,17 +15,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import (
+    controls,
     diagnosis,
     env_speed,
     judge,
     learning,
     logic_learning,
     logic_peers,
+    multitask,
     picture,
+    ppo_vs_grpo,
     scheduling,
     step,
+    strata,
     verifier,
 )
+from benchmarks.publish import machine
 from benchmarks.rows import Report, Row
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -43,9 +47,13 @@ BENCHMARKS: dict[str, Benchmark] = {
     "step": step.run,
     "learning": lambda quick: learning.run(quick, None if quick else RESULTS / "learning_runs.jsonl"),
     "logic_learning": lambda quick: logic_learning.run(quick, None if quick else RESULTS / "learning_runs.jsonl"),
+    "strata": strata.run,
+    "ppo_vs_grpo": ppo_vs_grpo.run,
+    "multitask": multitask.run,
+    "controls": controls.run,
 }
-LONG = ("logic_learning",)
-"""Not in the quick form unless it is named: its warm start alone takes minutes."""
+LONG = ("logic_learning", "strata", "ppo_vs_grpo", "multitask", "controls")
+"""Not in the quick form unless they are named: together they would take more than its few minutes."""
 
 
 def main() -> None:
@@ -70,23 +78,6 @@ def main() -> None:
     target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     drawn = picture.draw(reports, target.with_suffix(".png"))
     print(f"JSON: {target}" + (f"   picture: {drawn}" if drawn else ""))
-
-
-def machine() -> dict[str, object]:
-    """Return what the figures were measured on; nothing that names the machine itself."""
-    import os
-
-    import numpy
-    import torch
-
-    return {
-        "cores": os.cpu_count(),
-        "architecture": platform.machine(),
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-        "numpy": numpy.__version__,
-        "date": time.strftime("%Y-%m-%d"),
-    }
 
 
 def show(rows: list[Row]) -> None:

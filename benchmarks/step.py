@@ -64,9 +64,9 @@ def measure(steps: int) -> dict[str, Any]:
         agent.step = step + 1
         clock["env"] = 0.0
         began = time.process_time()
-        episodes = agent.rollout()
+        rollout = agent.rollout()
         sampled = time.process_time()
-        result = agent.improve(episodes)
+        result = agent.improve(rollout)
         trained = time.process_time()
         if step == 0:
             continue
@@ -74,7 +74,7 @@ def measure(steps: int) -> dict[str, Any]:
         figures["sample"].append(sampling)
         figures["score"].append(clock["env"])
         figures["update"].append(trained - sampled)
-        figures["sampled tokens per CPU second"].append(sum(e.length for e in episodes) / sampling)
+        figures["sampled tokens per CPU second"].append(sum(e.length for e in rollout.episodes) / sampling)
         figures["trained tokens per CPU second"].append(result.trained_tokens / (trained - sampled))
     figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return figures

@@ -60,10 +60,14 @@ class MissingExtraError(GrpoGymError, ImportError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to `name`, ignoring case, or None when nothing is close."""
+    """Return the known name closest to `name`, ignoring case, or None when nothing is close.
+
+    Of names that are as close, one with the same letters comes first: a slip of the fingers swaps two of them.
+    """
     by_lower = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=0.5)
-    return by_lower[found[0]] if found else None
+    found = difflib.get_close_matches(name.lower(), list(by_lower), n=3, cutoff=0.5)
+    swapped = [candidate for candidate in found if sorted(candidate) == sorted(name.lower())]
+    return by_lower[[*swapped, *found][0]] if found else None
 
 
 def _suggestion(name: str, names: list[str]) -> str:

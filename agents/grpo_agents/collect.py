@@ -61,6 +61,11 @@ class Episode:
         return 0 if self.trajectory is None else self.trajectory.own_length
 
     @property
+    def longest_turn(self) -> int:
+        """Tokens of the longest turn."""
+        return 0 if self.trajectory is None else self.trajectory.longest_turn
+
+    @property
     def ended(self) -> bool:
         """Whether the last turn ended by itself, not at a limit."""
         return self.trajectory is not None and self.trajectory.ended

@@ -1,30 +1,32 @@
 """Group Relative Policy Optimisation (DeepSeekMath, arXiv 2402.03300, algorithm 1) on any Gymnasium text environment.
 
     for each step
-        draw a batch of problems, and show each to a group of rows
+        draw a batch of problems, and show each to a group of rows   rollouts.py
         sample a completion per row from the current policy          collect.py, sampler.py
         score them                                                   the environment
-        compare each reward with its group's                         advantages.py
-        raise the log-probs of what was better than its group        losses.py, update.py
+        compare each reward with its group's                         credit.py, advantages/
+        raise the log-probs of what was better than its group        losses/, update.py
 
-No critic, and the sampler's own log-probs are the old policy's. Where the paper keeps a KL term to the reference
-policy, the default here is none (DAPO, Dr. GRPO); `objective.kl_coef` brings it back.
+No critic (ppo.py has one, on the same loop), and the sampler's own log-probs are the old policy's. Where the paper
+keeps a KL term to the reference policy, the default here is none (DAPO, Dr. GRPO); `objective.kl_coef` brings it back.
 """
 
 from __future__ import annotations
 
-import copy
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from gymnasium.vector import VectorEnv
+from torch import Tensor
 
-from grpo_agents.collect import Episode, collect, none_fits, none_judged
+from grpo_agents.advantages import SPREADLESS
+from grpo_agents.collect import none_fits, none_judged
 from grpo_agents.config import TrainConfig
+from grpo_agents.credit import Strata
 from grpo_agents.environments import (
     EnvChoice,
     EnvironmentRaisedError,
@@ -32,15 +34,19 @@ from grpo_agents.environments import (
     curriculum_figures,
     distinct_seeds,
     restore,
-    seeds_for,
     state_of,
 )
 from grpo_agents.evaluate import evaluate
 from grpo_agents.interrupt import StopFlag
-from grpo_agents.logprobs import LogProbs
-from grpo_agents.metrics import completion_records, step_metrics
+from grpo_agents.kl import next_kl_coef
+from grpo_agents.metrics import completion_records, flat_advice, step_metrics
 from grpo_agents.policy import Policy
+from grpo_agents.prepare import Learner
+from grpo_agents.reference import FrozenCopy, Reference, make_reference
+from grpo_agents.retirement import Retirement
+from grpo_agents.rollouts import Rollout, Rollouts, by_group
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.strata import PromptFacts, Stratifier
 from grpo_agents.update import Update, update
 from grpo_gym.errors import CheckpointError, GrpoGymError, InvalidValueError
 from grpo_gym.rng import stable_hash
@@ -60,7 +66,7 @@ class GRPO:
         env: Made from `config.env` when None. Else a VectorEnv of texts with prompts x group_size rows; it stays open,
             and there are no validation scores, for only an id can be made again with other problems.
         config: Everything else.
-        reference: What the KL term pulls to; None for the policy as it is now.
+        reference: What the KL term pulls to; None for the policy as it is now, or as it is without its adapter.
         folder: Where logs and checkpoints go; None keeps nothing on disk.
         on_step: Called with each step's metrics.
         on_stop: Called at the first Ctrl-C, which ends the run after its step; from a signal handler, so be brief.
@@ -102,13 +108,19 @@ class GRPO:
         self.folder = folder
         self.on_step = on_step
         self.on_stop = on_stop
-        self.logprobs = policy.logprobs
         self.given_reference = reference
-        self.reference = frozen_copy(reference or policy) if self.config.objective.kl_coef > 0 else None
+        self.reference: Reference | None = None
+        self.kl_coef = self.config.objective.kl_coef
+        if self.kl_coef > 0:
+            self.reference = make_reference(policy, self.config.reference.kind, reference)
         self.optimizer = make_optimizer(policy, self.config)
+        self.stratifier = Stratifier(self.config.strata)
+        self.retirement = Retirement(self.config.selection.retire_at, self.config.selection.retire_after)
+        self.rollouts = Rollouts(policy, self.env, self.config, self.stratifier, self.retirement)
         self.step = 0
         self.best: tuple[int, float] | None = None
         self.failures: list[str] = []
+        self.advised = False
 
     def learn(self) -> bool:
         """Run the remaining steps. Returns False when Ctrl-C ended it early; the run can be resumed then."""
@@ -129,71 +141,118 @@ class GRPO:
         """Sample, score, learn, log. A step that fails costs one batch; MAX_FAILURES in a row end the run."""
         began = time.perf_counter()
         set_learning_rate(self.optimizer, self.step, self.config)
-        episodes, lost = self._rollout_or_cause()
+        rollout, lost = self._rollout_or_cause()
         sampled = time.perf_counter()
-        result = Update.none(len(episodes), lost) if lost else self.improve(episodes)
+        facts = rollout.facts(self.policy)
+        strata = self.strata_of(rollout, facts)
+        result = Update.none(len(rollout.episodes), lost) if lost else self.improve(rollout, strata)
         trained = time.perf_counter()
-        metrics = step_metrics(self.step, episodes, result, self.optimizer.param_groups[0]["lr"])
-        metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled}
-        metrics |= curriculum_figures(self.env) | self._validate(val_seeds)
-        self._record(metrics, episodes, result)
+        metrics = step_metrics(self.step, rollout, strata, result, self.optimizer.param_groups[0]["lr"])
+        metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled, "kl_coef": self.kl_coef}
+        self._advise(metrics)
+        self._look_back(rollout, facts, result)
+        metrics |= self.stratifier.figures() | curriculum_figures(self.env) | self._validate(val_seeds)
+        self._record(metrics, rollout, strata, result)
         if result.refused:
             self._failed(result.skipped)
         else:
             self.failures = []
 
-    def _rollout_or_cause(self) -> tuple[list[Episode], str]:
-        """Return the step's episodes, and why nothing can be learned from them when that is a fault, else ""."""
+    def _rollout_or_cause(self) -> tuple[Rollout, str]:
+        """Return what the step sampled, and why nothing can be learned from it when that is a fault, else ""."""
         try:
-            episodes = self.rollout()
+            rollout = self.rollout()
         except EnvironmentRaisedError as error:
-            return [], str(error)
-        return episodes, none_fits(self.policy, episodes) or none_judged(episodes)
+            return Rollout([], []), str(error)
+        return rollout, none_fits(self.policy, rollout.episodes) or none_judged(rollout.episodes)
 
-    def rollout(self) -> list[Episode]:
+    def rollout(self) -> Rollout:
         """Sample one completion per row, G rows per problem, and score them.
 
         Raises:
             EnvironmentRaisedError: The environment raised.
         """
-        config = self.config
-        return collect(
-            self.policy,
-            self.env,
-            seeds_for("train", config.seed, self.step, config.prompts),
-            config.group_size,
-            config.sampling,
-            torch.Generator().manual_seed(stable_hash("sample", config.seed, self.step) % 2**63),
-        )
+        return self.rollouts(self.step)
 
-    def improve(self, episodes: Sequence[Episode]) -> Update:
+    def strata_of(self, rollout: Rollout, facts: dict[int, PromptFacts]) -> Strata:
+        """Return the stratum of each row, by its prompt and by what was seen before this step."""
+        objective = self.config.objective
+        of_group = dict(zip(facts, self.stratifier.assign([*facts.values()], self.step - 1), strict=True))
+        names = [of_group[episode.group] for episode in rollout.episodes]
+        low, high = self.stratifier.clips(names, objective.clip_low, objective.clip_high)
+        return Strata(names, self.stratifier.weights(names), low, high)
+
+    def improve(self, rollout: Rollout, strata: Strata | None = None) -> Update:
         """Raise the log-probs of completions that beat their group, lower the others."""
+        generator = torch.Generator().manual_seed(stable_hash("minibatch", self.config.seed, self.step) % 2**63)
+        result = update(
+            self.learner(),
+            rollout.lesson(),
+            kl_coef=self.kl_coef,
+            strata=None if strata is None else strata.rows(rollout.taught),
+            generator=generator,
+        )
+        return result.among(rollout.taught, len(rollout.episodes))
+
+    def learner(self) -> Learner:
+        """Return what an update needs beside the episodes."""
         config = self.config
-        return update(
-            self.logprobs,
-            self.optimizer,
-            episodes,
-            config.objective,
-            config.optimisation,
+        return Learner(
+            logprobs=self.policy.logprobs,
+            optimizer=self.optimizer,
+            objective=config.objective,
+            optimisation=config.optimisation,
             max_tokens=config.sampling.max_tokens,
             temperature=config.sampling.temperature,
+            selection=config.selection,
             reference=self.reference,
         )
+
+    def _look_back(self, rollout: Rollout, facts: dict[int, PromptFacts], result: Update) -> None:
+        """Take in what the step showed: pass rates, the KL that was measured, and a reference that is due to move."""
+        config = self.config
+        rates = by_group(rollout.episodes)
+        right, rewards = [rate for rate, _ in rates], [reward for _, reward in rates]
+        self.stratifier.observe([*facts.values()], right, rewards, self.step - 1)
+        for fact, (rate, _) in zip(facts.values(), rates, strict=True):
+            self.retirement.observe(fact.problem_id, rate)
+        measured = result.mean_kl()
+        if config.objective.kl_target and measured is not None:
+            self.kl_coef = next_kl_coef(self.kl_coef, measured, config.objective.kl_target, config.objective.kl_horizon)
+        if self.reference is not None and config.reference.sync_every and self.step % config.reference.sync_every == 0:
+            self.reference.move(self.policy, config.reference.sync_mix)
 
     def save(self) -> None:
         """Write a checkpoint of everything that a resumed run needs, and drop old ones."""
         if self.folder is None:
             return
-        state = {"best": self.best, "failures": self.failures, "environment": state_of(self.env)}
-        self.folder.save(self.step, self.policy, self.optimizer, state)
+        state = {
+            "best": self.best,
+            "failures": self.failures,
+            "environment": state_of(self.env),
+            "kl_coef": self.kl_coef,
+            "strata": self.stratifier.state_dict(),
+            "retirement": self.retirement.state_dict(),
+        }
+        self.folder.save(self.step, self.policy, self.optimizer, state, self.tensors())
         self.folder.prune(self.config.keeping.keep_last, self.best[0] if self.best else None)
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """Return what a checkpoint keeps beside policy and optimiser, by name; nothing for what is empty."""
+        moved = self.reference.state_dict() if self.reference is not None else {}
+        return {"reference": moved} if moved else {}
+
+    def load_tensors(self, saved: dict[str, dict[str, Tensor]]) -> None:
+        """Take back what `tensors` returned."""
+        if self.reference is not None and "reference" in saved:
+            self.reference.load_state_dict(saved["reference"])
 
     def resume(self) -> None:
         """Continue from the folder's newest checkpoint; the policy must hold that checkpoint's weights already.
 
-        All random streams are functions of (seed, step), so weights, optimiser, step and what the environment carries
-        (a curriculum) are the whole state; with a KL term also the reference, which is the policy that the run began
-        with and has to be given.
+        All random streams are functions of (seed, step), so weights, optimiser, step, what the past says of strata and
+        prompts, and what the environment carries (a curriculum) are the whole state; with a KL term also the reference,
+        which is the policy that the run began with and has to be given unless it is the policy without its adapter.
 
         Raises:
             CheckpointError: No checkpoint, a damaged one, one of another environment, or a KL term without its
@@ -201,18 +260,31 @@ class GRPO:
         """
         if self.folder is None:
             raise CheckpointError("nothing to resume: this GRPO has no run folder")
-        if self.reference is not None and self.given_reference is None:
+        if isinstance(self.reference, FrozenCopy) and self.given_reference is None:
             raise CheckpointError("a run with a KL term resumes only with reference=, the policy that it began with")
         path = self.folder.checkpoint()
         state = self.folder.load_state(path, self.optimizer)
+        saved = self.folder.load_tensors(path)
         try:
             self.step = int(state["step"])
             self.best = (int(state["best"][0]), float(state["best"][1])) if state["best"] else None
             self.failures = [str(cause) for cause in state["failures"]]
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            self.kl_coef = float(state["kl_coef"])
+            self.stratifier.load_state_dict(state["strata"])
+            self.retirement.load_state_dict(state["retirement"])
+            self.load_tensors(saved)
+        except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
             raise CheckpointError(f"checkpoint {path} is damaged: {error!r}") from error
         restore(self.env, state.get("environment", {}))
         self.folder.forget_after(self.step)
+
+    def _advise(self, metrics: Metrics) -> None:
+        """Say once when the groups teach next to nothing: a flat curve is then no verdict on the method."""
+        alone = self.config.algo == "ppo" or self.config.objective.baseline in SPREADLESS  # flat groups teach, too
+        advice = "" if alone else flat_advice(metrics, self.config.group_size)
+        if advice and not self.advised:
+            self.advised = True
+            logger.warning("step %d: %s", self.step, advice)
 
     def _checkpoint_is_due(self) -> bool:
         """Whether this step is one of the regular ones, the last, or the best so far."""
@@ -242,10 +314,10 @@ class GRPO:
             "seconds/validation": time.perf_counter() - began,
         }
 
-    def _record(self, metrics: Metrics, episodes: Sequence[Episode], result: Update) -> None:
+    def _record(self, metrics: Metrics, rollout: Rollout, strata: Strata, result: Update) -> None:
         if self.folder is not None:
             self.folder.append("metrics.jsonl", [metrics])
-            self.folder.append("completions.jsonl", completion_records(self.step, episodes, result))
+            self.folder.append("completions.jsonl", completion_records(self.step, rollout, strata, result))
         self.on_step(metrics)
 
     def _failed(self, why: str) -> None:
@@ -257,16 +329,12 @@ class GRPO:
             raise GrpoGymError(f"{count} steps in a row failed, the last at step {self.step}: {cause}")
 
 
-def frozen_copy(policy: Policy) -> LogProbs:
-    """Return the log-probs of the policy as it is now, for the KL term; later changes of its weights do not show."""
-    return LogProbs(copy.deepcopy(policy.model).requires_grad_(False), policy.pad_id)
-
-
 def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
     """Return AdamW over the weights that take a gradient."""
     settings = config.optimisation
+    weights = [parameter for parameter in policy.model.parameters() if parameter.requires_grad]
     return torch.optim.AdamW(
-        [parameter for parameter in policy.model.parameters() if parameter.requires_grad],
+        [{"params": weights, "initial_lr": settings.learning_rate}],
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
         weight_decay=settings.weight_decay,
@@ -274,8 +342,8 @@ def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, step: int, config: TrainConfig) -> None:
-    """Set the rate of a step, counted from 1: linear warm-up, then constant."""
+    """Set the rates of a step, counted from 1: linear warm-up, then constant."""
     settings = config.optimisation
     share = min(1.0, step / settings.warmup_steps) if settings.warmup_steps else 1.0
     for group in optimizer.param_groups:
-        group["lr"] = settings.learning_rate * share
+        group["lr"] = group["initial_lr"] * share

@@ -1,5 +1,8 @@
 """Log-probs of what was sampled, with gradient: the forward pass that training differentiates.
 
+Where asked, the same pass also gives the entropy of the distribution that each token was drawn from, and the hidden
+state that it was drawn from, which a value function reads (`critic`).
+
 Only own tokens are projected by the output head, and a group's prompt is read once (`packing`). Both are used only
 where `traits` found them exact for the model at hand; what comes out is the same either way. Dropout stays off
 (gradients flow all the same), so that on-policy the ratio to the sampler's log-probs is 1.
@@ -7,19 +10,40 @@ where `traits` found them exact for the model at hand; what comes out is the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
 from grpo_agents.packing import Batch, Group, Microbatch, block_mask, microbatches, pack, single_rows
 from grpo_agents.traits import ModelTraits
+from grpo_gym.errors import ModelError
 
 Layout = Literal["auto", "packed", "plain"]
 TOKEN_BUDGET = 1024  # padded tokens per microbatch: on a CPU larger tensors leave the cache; a GPU wants 8k and more
+ENTROPY_ROWS: Final = 256
+"""Tokens whose entropies are computed at once: bounds memory, does not change results."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one forward pass found at the N own tokens: group by group, row by row, token by token.
+
+    Attributes:
+        logprobs: [N] float32, natural-log probability of each token.
+        entropies: [N] float32, entropy of the whole distribution each token was drawn from, nats. None: not asked for.
+        hidden: [N, H] in the model's dtype, last hidden state at the token BEFORE each own token: what the model knew
+            when it drew it. None: not asked for.
+    """
+
+    logprobs: Tensor
+    entropies: Tensor | None = None
+    hidden: Tensor | None = None
 
 
 class LogProbs:
@@ -56,40 +80,149 @@ class LogProbs:
         Returns:
             [N] float32, group by group, row by row, token by token. Carries gradient unless gradients are off.
         """
-        self.model.train(False)
-        batch = pack(groups if self.packed else single_rows(groups), self.pad_id).to(self.model.device)
-        logits = self._logits(batch).float()
+        return self.read(groups, temperature).logprobs
+
+    def read(
+        self, groups: Sequence[Group], temperature: float = 1.0, *, entropies: bool = False, hidden: bool = False
+    ) -> Reading:
+        """Return the log-probs of all own tokens and what else is asked for, in one forward pass.
+
+        What is asked for beside them does not change the log-probs.
+
+        Args:
+            groups: What was sampled.
+            temperature: Logits are divided by it, as the sampler did; log-probs and entropies are of that distribution.
+            entropies: Whether to return entropies. They cost two more passes over the logits.
+            hidden: Whether to return hidden states. Temperature has no part in them.
+
+        Returns:
+            All in one order. Each carries gradient unless gradients are off.
+
+        Raises:
+            ModelError: `hidden` of a model that shows no hidden states.
+        """
+        batch = self._batch(groups)
+        raw, states = self._forward(batch, hidden=hidden)
+        logits = raw.float()
         if temperature != 1.0:
             logits = logits / temperature
-        return -functional.cross_entropy(logits, batch.targets, reduction="none")
+        logprobs = -functional.cross_entropy(logits, batch.targets, reduction="none")
+        return Reading(logprobs, entropies_of(logits) if entropies else None, states)
+
+    def hidden_states(self, groups: Sequence[Group]) -> Tensor:
+        """Return [N, H], what `read` gives as `hidden`, without the work of the output head where that stands apart.
+
+        Raises:
+            ModelError: A model that shows no hidden states.
+        """
+        batch = self._batch(groups)
+        if self.traits.head_apart:
+            return self._backbone_states(batch)
+        states = self._forward(batch, hidden=True)[1]
+        assert states is not None
+        return states
 
     def microbatches(self, groups: Sequence[Group], token_budget: int = TOKEN_BUDGET) -> list[Microbatch]:
         """Cut groups for this layout (see `packing.microbatches`)."""
         return microbatches(groups, token_budget, packed=self.packed)
 
-    @torch.no_grad()
     def frozen(self, groups: Sequence[Group], temperature: float = 1.0, token_budget: int = TOKEN_BUDGET) -> Tensor:
         """Return the same as a call, without gradient and in bounded memory: for old and reference log-probs."""
+        return self.in_parts(groups, token_budget, lambda part: self(part, temperature))
+
+    def frozen_entropies(
+        self, groups: Sequence[Group], temperature: float = 1.0, token_budget: int = TOKEN_BUDGET
+    ) -> Tensor:
+        """Return the entropies of `read`, without gradient and in bounded memory: for logs and for choosing tokens."""
+
+        def entropies(part: Sequence[Group]) -> Tensor:
+            found = self.read(part, temperature, entropies=True).entropies
+            assert found is not None
+            return found
+
+        return self.in_parts(groups, token_budget, entropies)
+
+    @torch.no_grad()
+    def in_parts(
+        self, groups: Sequence[Group], token_budget: int, compute: Callable[[Sequence[Group]], Tensor]
+    ) -> Tensor:
+        """Return what `compute` gives for the own tokens of each microbatch, put back into the order of the whole.
+
+        Args:
+            groups: The whole batch of N own tokens.
+            token_budget: Padded tokens forwarded at once.
+            compute: Groups with n own tokens to n numbers, in their flat order.
+
+        Returns:
+            [N] float32 on the model's device, without gradient.
+        """
         parts = self.microbatches(groups, token_budget)
         values = torch.empty(sum(len(part.tokens) for part in parts), device=self.model.device)
         for part in parts:
-            values[part.tokens.to(values.device)] = self(part.groups, temperature)
+            values[part.tokens.to(values.device)] = compute(part.groups)
         return values
 
-    def _logits(self, batch: Batch) -> Tensor:
-        """Return the logits [N, V] that predict the own tokens."""
+    def _batch(self, groups: Sequence[Group]) -> Batch:
+        """Lay groups out for the model and put it into evaluation mode."""
+        self.model.train(False)
+        return pack(groups if self.packed else single_rows(groups), self.pad_id).to(self.model.device)
+
+    def _forward(self, batch: Batch, *, hidden: bool) -> tuple[Tensor, Tensor | None]:
+        """Return the logits [N, V] that predict the own tokens, and the hidden states [N, H] behind them if asked."""
+        if self.traits.head_apart:
+            states = self._backbone_states(batch)
+            logits: Tensor = self.traits.head(states)
+            return logits, states if hidden else None
+        out = self.model(**self._inputs(batch), **({"output_hidden_states": True} if hidden else {}))
+        logits = _picked(out.logits, batch)
+        if not hidden:
+            return logits, None
+        layers = getattr(out, "hidden_states", None)
+        if not layers:
+            raise ModelError(
+                f"{type(self.model).__name__} shows no hidden states, which a value function reads: "
+                "take algo grpo, which needs none"
+            )
+        return logits, _picked(layers[-1], batch)
+
+    def _backbone_states(self, batch: Batch) -> Tensor:
+        return _picked(self.traits.backbone(**self._inputs(batch)).last_hidden_state, batch)
+
+    def _inputs(self, batch: Batch) -> dict[str, Any]:
         inputs = {"input_ids": batch.ids, "attention_mask": self._mask(batch), "use_cache": False}
         if "position_ids" in self.traits.arguments:
             inputs["position_ids"] = batch.positions
-        if not self.traits.head_apart:
-            logits: Tensor = self.model(**inputs).logits
-            return logits.flatten(0, 1).index_select(0, batch.sources)
-        hidden = self.traits.backbone(**inputs).last_hidden_state
-        picked: Tensor = self.traits.head(hidden.flatten(0, 1).index_select(0, batch.sources))
-        return picked
+        return inputs
 
     def _mask(self, batch: Batch) -> Tensor:
         """Return the block mask [n, 1, T, T] of packed rows, or the padding mask [n, T] of plain ones."""
         if self.packed:
             return block_mask(batch.segments, self.model.dtype)
         return (batch.segments >= 0).long()
+
+
+def entropies_of(logits: Tensor) -> Tensor:
+    """Entropy -sum p log p over the whole vocabulary, in nats, of each row's softmax.
+
+    With gradient nothing of the vocabulary's size is kept for it but the logits: the rest is computed again. Logits of
+    -inf (tokens that cannot be drawn) count 0.
+
+    Args:
+        logits: [N, V] float32 or float64, divided by the temperature already.
+
+    Returns:
+        [N], dtype of `logits`; from 0 to log V.
+    """
+    parts = logits.split(ENTROPY_ROWS)
+    return torch.cat([checkpoint(_entropies, part, use_reentrant=False, preserve_rng_state=False) for part in parts])
+
+
+def _entropies(logits: Tensor) -> Tensor:
+    logprobs = logits.log_softmax(-1)
+    # 0 * -inf would be NaN. Clamped and not hidden afterwards: that NaN would return in the gradient.
+    return -(logprobs.exp() * logprobs.clamp(min=torch.finfo(logits.dtype).min)).sum(-1)
+
+
+def _picked(states: Tensor, batch: Batch) -> Tensor:
+    """Return, of [n, T, D], the rows [N, D] that predict the own tokens."""
+    return states.flatten(0, 1).index_select(0, batch.sources)

@@ -11,6 +11,7 @@ loss.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Trajectory:
     def own_length(self) -> int:
         """Number of tokens the policy drew."""
         return sum(self.own)
+
+    @property
+    def longest_turn(self) -> int:
+        """Number of tokens of the longest turn: the longest run of own tokens."""
+        return max((len(list(run)) for own, run in groupby(self.own) if own), default=0)
 
     def add_turn(self, completion: Completion) -> None:
         """Append what the policy drew."""

@@ -1,6 +1,6 @@
 """A run and its folder: the config and logs of `run_log`, and what needs a learning library.
 
-checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json
+checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json, tensors.pt (critic, reference)
 before.json          test scores of the starting policy
 curves.png           reward, validation score and length over steps
 summary.json         the figures at the end
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from grpo_agents.atomic import new_folder
 from grpo_agents.files import write_json, write_text, writing
@@ -27,6 +28,7 @@ from grpo_gym.errors import CheckpointError, InvalidValueError
 
 STATE = "state.json"
 OPTIMIZER = "optimizer.pt"
+TENSORS = "tensors.pt"
 ROOM = 2**20
 """Free bytes below which a failed write of megabytes is put down to a full disk."""
 
@@ -63,14 +65,34 @@ class RunFolder(RunLog):
         if (self.path / "config.yaml").exists():
             raise CheckpointError(f"{self.path} already holds a run: choose another folder, or resume it with --resume")
 
-    def save(self, step: int, policy: Policy, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> Path:
-        """Write a checkpoint; it takes its name only when it is whole. Raises CheckpointError when it cannot."""
+    def save(
+        self,
+        step: int,
+        policy: Policy,
+        optimizer: torch.optim.Optimizer,
+        state: dict[str, Any],
+        tensors: dict[str, dict[str, Tensor]] | None = None,
+    ) -> Path:
+        """Write a checkpoint; it takes its name only when it is whole.
+
+        Args:
+            step: Its number.
+            policy: Whose weights it holds.
+            optimizer: Whose state it holds.
+            state: Whatever else is JSON.
+            tensors: Whatever else is tensors: a critic's, a moved reference's.
+
+        Raises:
+            CheckpointError: It cannot be written.
+        """
         path = self.checkpoints / f"step-{step:06d}"
         steps = self.steps()
         hint = f". The checkpoints before it are whole: --resume goes on behind step {steps[-1]}" if steps else ""
         with writing(path, hint), new_folder(path) as folder:
             policy.write(folder)
-            _write_optimizer(folder / OPTIMIZER, optimizer)
+            _write_tensors(folder / OPTIMIZER, optimizer.state_dict())
+            if tensors:
+                _write_tensors(folder / TENSORS, tensors)
             write_json(folder / STATE, {"step": step, **state})
         return path
 
@@ -96,6 +118,16 @@ class RunFolder(RunLog):
             raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
         return state
 
+    def load_tensors(self, path: Path) -> dict[str, dict[str, Tensor]]:
+        """Return a checkpoint's further tensors, {} where it has none. Raises CheckpointError when damaged."""
+        if not (path / TENSORS).exists():
+            return {}
+        try:
+            found: dict[str, dict[str, Tensor]] = torch.load(path / TENSORS, map_location="cpu", weights_only=True)
+        except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
+        return found
+
     def prune(self, keep_last: int, best: int | None) -> None:
         """Remove old checkpoints, and what a kill left half written; the newest `keep_last` and the best stay."""
         steps = self.steps()
@@ -106,10 +138,10 @@ class RunFolder(RunLog):
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _write_optimizer(path: Path, optimizer: torch.optim.Optimizer) -> None:
-    """Write the optimiser's state. Raises OSError: torch itself tells a full disk by a line of its C++ source."""
+def _write_tensors(path: Path, state: dict[str, Any]) -> None:
+    """Write nested tensors. Raises OSError: torch itself tells a full disk by a line of its C++ source."""
     try:
-        torch.save(optimizer.state_dict(), path)
+        torch.save(state, path)
     except RuntimeError as error:
         full = shutil.disk_usage(path.parent).free < ROOM
         raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error

@@ -21,6 +21,8 @@ from grpo_agents.evaluate import LEFT_OUT, Score, evaluate, left_out
 from grpo_agents.files import check_writable, in_use, write_json
 from grpo_agents.grpo import GRPO, Metrics
 from grpo_agents.policy import Policy
+from grpo_agents.ppo import PPO
+from grpo_agents.reference import has_adapter
 from grpo_agents.run_folder import RunFolder
 from grpo_gym.errors import CheckpointError, GrpoGymError, ModelError
 
@@ -111,6 +113,11 @@ def resume(path: str | Path, reporter: Reporter | None = None) -> Result:
         return _run(config, policy, folder, reporter or Reporter(), resumed=True)
 
 
+def agent_class(config: TrainConfig) -> type[GRPO]:
+    """Return the agent that a config asks for."""
+    return PPO if config.algo == "ppo" else GRPO
+
+
 def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
     """Return the policy that a config names, or the one in `source` read in the same way; also sets the CPU threads."""
     if source is None and config.model == EMBEDDED and not (FOLDER / "config.json").exists():
@@ -159,8 +166,11 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
         raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
     torch.manual_seed(config.seed)
     choice = EnvChoice.of(config)
-    first = load_policy(config) if resumed and config.objective.kl_coef > 0 else policy
-    agent = GRPO(policy, config=config, reference=first, folder=folder, on_step=reporter.step, on_stop=reporter.stop)
+    wanted = resumed and config.objective.kl_coef > 0 and config.reference.kind != "adapter"
+    start = load_policy(config) if wanted and not has_adapter(policy.model) else None
+    agent = agent_class(config)(
+        policy, config=config, reference=start, folder=folder, on_step=reporter.step, on_stop=reporter.stop
+    )
     if resumed:
         agent.resume()
     reporter.begin(Start(config, describe(policy), folder.path, agent.step))

@@ -1,24 +1,24 @@
-"""One batch of episodes into a better policy: advantages, weights, microbatches, one guarded optimiser step."""
+"""One batch of episodes into a better policy: guarded optimiser steps on what `prepare` found to be learned."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from grpo_agents.advantages import compute_advantages
 from grpo_agents.collect import Episode
-from grpo_agents.config import Objective, Optimisation
-from grpo_agents.kl import k3, k3_corrected
-from grpo_agents.logprobs import LogProbs
-from grpo_agents.losses import LossTerms, policy_loss, token_weights
-from grpo_agents.packing import Group
-from grpo_agents.rollout import Trajectory
+from grpo_agents.credit import NotFiniteError, Strata
+from grpo_agents.kl import kl_in_loss
+from grpo_agents.lesson import Lesson, Tokens, own_logprobs
+from grpo_agents.logprobs import Reading
+from grpo_agents.losses import LossTerms, importance_ratio, on_policy_enough, policy_loss
+from grpo_agents.packing import Microbatch
+from grpo_agents.prepare import Learner, prepare
+from grpo_agents.value_loss import ValueTerms, value_loss
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,35 @@ class Update:
     Attributes:
         advantages: One per episode, 0.0 for rows that did not teach.
         terms: Loss terms of the last pass; None when nothing taught.
-        grad_norm: Norm of the last pass's gradient before clipping, 0.0 when nothing taught.
+        grad_norm: Norm of the last step's gradient before clipping, 0.0 when nothing taught.
         trained_tokens: Own tokens that the weights moved by.
-        skipped: Why the weights were left untouched, "" when they moved. A refusal in a later pass over the batch
-            keeps the passes before it.
+        skipped: Why the weights were left untouched, "" when they moved. A refusal in a later step on the batch
+            keeps the steps before it.
         refused: Whether a step was due and not taken, as opposed to a batch in which nothing taught.
+        figures: Further figures for the log.
+        minibatches: Optimiser steps of a pass; `terms` is the sum over them, each of the size of the whole batch.
     """
 
     advantages: Tensor
-    terms: LossTerms | None
+    terms: Terms | None
     grad_norm: float
     trained_tokens: int
     skipped: str
     refused: bool = False
+    figures: dict[str, float] = field(default_factory=dict)
+    minibatches: int = 1
+
+    def among(self, rows: Sequence[int], count: int) -> Update:
+        """Return the same of a larger batch, of which these were the `rows`; the others did not teach."""
+        advantages = torch.zeros(count)
+        advantages[torch.tensor(rows, dtype=torch.int64)] = self.advantages
+        return dataclasses.replace(self, advantages=advantages)
+
+    def mean_kl(self) -> float | None:
+        """Return the mean KL to the reference per token, in nats; None where none was measured."""
+        if "kl" in self.figures:
+            return self.figures["kl"]
+        return None if self.terms is None else self.terms.metrics()["kl"]
 
     @classmethod
     def none(cls, rows: int, why: str, refused: bool = True) -> Update:
@@ -48,127 +64,93 @@ class Update:
         return cls(torch.zeros(rows), None, 0.0, 0, why, refused)
 
 
+def update(
+    learner: Learner,
+    episodes: Sequence[Episode],
+    *,
+    kl_coef: float | None = None,
+    strata: Strata | None = None,
+    generator: torch.Generator | None = None,
+) -> Update:
+    """Take `updates_per_batch` passes over a batch, each of `minibatches` optimiser steps.
+
+    Rows whose advantage is zero (all their group got the same reward) have no gradient without a KL term or an entropy
+    bonus, so they are not forwarded; whether they count in the mean is `selection.zero_variance`. Sampled log-probs, a
+    loss or a gradient that are not finite leave the weights untouched; where `objective.correction` is on, it leaves
+    out the tokens whose sampled log-probs are not.
+
+    Args:
+        learner: Policy, optimiser, options.
+        episodes: The batch.
+        kl_coef: Weight of the KL term now; None for the objective's own.
+        strata: What the strata of its rows ask for; None for one stratum.
+        generator: Cuts the minibatches; None for torch's own.
+    """
+    if broken := _unusable(learner, episodes):
+        return Update.none(len(episodes), f"the sampled {broken}")
+    coef = learner.objective.kl_coef if kl_coef is None else kl_coef
+    try:
+        prepared = prepare(learner, episodes, coef, strata, generator)
+    except NotFiniteError as error:
+        return Update.none(len(episodes), str(error))
+    parts = max(1, len(prepared.lessons))
+    result = Update(prepared.credit.per_row, None, 0.0, 0, "", figures=prepared.figures, minibatches=parts)
+    if not prepared.lessons:
+        return dataclasses.replace(result, skipped="no group had a spread of rewards")
+    tokens = sum(len(lesson.tokens.row) for lesson in prepared.lessons)
+    for _ in range(learner.optimisation.updates_per_batch):
+        terms: list[Terms] = []
+        for lesson in prepared.lessons:
+            terms.append(gradient(learner, lesson, coef))
+            norm = _clip(learner.optimizer, learner.optimisation.max_grad_norm)
+            result = dataclasses.replace(result, terms=sum(terms[1:], terms[0]), grad_norm=norm)
+            loss = float(terms[-1].loss)
+            if not (math.isfinite(norm) and math.isfinite(loss)):
+                learner.optimizer.zero_grad(set_to_none=True)
+                why = f"loss {loss} or gradient norm {norm} is not finite" + _which(learner, lesson)
+                return dataclasses.replace(result, skipped=why, refused=True)
+            learner.optimizer.step()
+            result = dataclasses.replace(result, trained_tokens=tokens)
+    learner.optimizer.zero_grad(set_to_none=True)
+    return result
+
+
 @dataclass(frozen=True)
-class Lesson:
-    """The rows that teach, as flat own tokens [N] in the order of their groups.
+class Terms:
+    """The loss of a lesson, or of a piece of it, and what happened in it; pieces add up.
 
     Attributes:
-        groups: Rows of one prompt together.
-        old: Log-probs as sampled.
-        advantages: Each token's advantage.
-        weights: Each token's weight in the mean over the whole batch.
-        reference: Log-probs under the starting policy, None without a KL term.
+        loss: What was differentiated.
+        policy: The policy's part.
+        value: The critic's, not times its weight; None without a critic.
     """
 
-    groups: list[Group]
-    old: Tensor
-    advantages: Tensor
-    weights: Tensor
-    reference: Tensor | None
+    loss: Tensor
+    policy: LossTerms
+    value: ValueTerms | None = None
+
+    def __add__(self, other: Terms) -> Terms:
+        value = self.value + other.value if self.value is not None and other.value is not None else None
+        return Terms(self.loss + other.loss, self.policy + other.policy, value)
+
+    def metrics(self) -> dict[str, float]:
+        """Plain numbers for a log."""
+        return self.policy.metrics() | ({} if self.value is None else self.value.metrics())
 
 
-def update(
-    logprobs: LogProbs,
-    optimizer: torch.optim.Optimizer,
-    episodes: Sequence[Episode],
-    objective: Objective,
-    optimisation: Optimisation,
-    *,
-    max_tokens: int,
-    temperature: float,
-    reference: LogProbs | None = None,
-) -> Update:
-    """Take `updates_per_batch` optimiser steps on a batch.
-
-    Rows whose advantage is zero (all their group got the same reward) have no gradient without a KL term, so they are
-    not forwarded; they still count in the mean. Sampled log-probs, a loss or a gradient that are not finite leave the
-    weights untouched.
-    """
-    sampled = [[p for p, own in _own(e.trajectory) if own] if e.trajectory else [] for e in episodes]
-    if broken := _not_finite(range(len(episodes)), sampled):
-        return Update.none(len(episodes), f"the sampled {broken}")
-    advantages = advantages_of(episodes, objective)
-    teaching = [
-        row
-        for row, episode in enumerate(episodes)
-        if episode.valid and episode.length and (advantages[row] != 0 or reference is not None)
-    ]
-    if not teaching:
-        return Update.none(len(episodes), "no group had a spread of rewards", refused=False)
-    lesson = lesson_of(episodes, teaching, advantages, objective, max_tokens)
-    if reference is not None:
-        frozen = reference.frozen(lesson.groups, temperature, optimisation.token_budget)
-        lesson = dataclasses.replace(lesson, reference=frozen)
-    terms, norm = None, 0.0
-    for turn in range(optimisation.updates_per_batch):
-        optimizer.zero_grad(set_to_none=True)
-        terms = accumulate(logprobs, lesson, objective, optimisation.token_budget, temperature)
-        norm = _clip(optimizer, optimisation.max_grad_norm)
-        if not (math.isfinite(norm) and math.isfinite(float(terms.loss))):
-            optimizer.zero_grad(set_to_none=True)
-            new = logprobs.frozen(lesson.groups, temperature, optimisation.token_budget)
-            parts = new.cpu().split([episodes[row].length for row in teaching])
-            broken = _not_finite(teaching, [part.tolist() for part in parts])
-            why = f"loss {float(terms.loss)} or gradient norm {norm} is not finite" + (broken and f"; {broken}")
-            return Update(advantages, terms, norm, len(lesson.old) if turn else 0, why, refused=True)
-        optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return Update(advantages, terms, norm, len(lesson.old), "")
-
-
-def advantages_of(episodes: Sequence[Episode], objective: Objective) -> Tensor:
-    """Return one advantage per episode [N] float32; rows that are not valid get 0 and count in no mean."""
-    valid = torch.tensor([episode.valid for episode in episodes])
-    rewards = torch.tensor([e.reward if e.valid else 0.0 for e in episodes], dtype=torch.float64)
-    groups = torch.tensor([episode.group for episode in episodes])
-    return compute_advantages(rewards, groups, scale=objective.scale, baseline=objective.baseline, valid=valid).float()
-
-
-def lesson_of(
-    episodes: Sequence[Episode], teaching: Sequence[int], advantages: Tensor, objective: Objective, max_tokens: int
-) -> Lesson:
-    """Return the teaching rows as flat tokens. Weights are taken over all valid rows: skipping changes nothing."""
-    counted = [row for row, episode in enumerate(episodes) if episode.valid and episode.length]
-    lengths = torch.tensor([episodes[row].length for row in counted])
-    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    weights = token_weights(mask, objective.loss, max_tokens)
-    weight_of = {row: weights[place, : episodes[row].length] for place, row in enumerate(counted)}
-    groups = [
-        Group.of([_trajectory(episodes[row]) for row in rows])
-        for _, rows in groupby(teaching, key=lambda row: episodes[row].group)
-    ]
-    old = [p for row in teaching for p, own in _own(_trajectory(episodes[row])) if own]
-    return Lesson(
-        groups=groups,
-        old=torch.tensor(old),
-        advantages=torch.cat([advantages[row].expand(episodes[row].length) for row in teaching]),
-        weights=torch.cat([weight_of[row] for row in teaching]),
-        reference=None,
-    )
-
-
-def accumulate(
-    logprobs: LogProbs, lesson: Lesson, objective: Objective, token_budget: int, temperature: float
-) -> LossTerms:
-    """Add the gradient of the whole lesson, microbatch by microbatch; how it is cut does not change the sum."""
-    total: LossTerms | None = None
-    for part in logprobs.microbatches(lesson.groups, token_budget):
-        new = logprobs(part.groups, temperature)
-        place = part.tokens
-        old = lesson.old[place].to(new.device)
-        kl = None
-        if lesson.reference is not None:
-            kl = _kl(new, old, lesson.reference[place.to(lesson.reference.device)], objective)
-        terms = policy_loss(
-            new,
-            old,
-            lesson.advantages[place].to(new.device),
-            lesson.weights[place].to(new.device),
-            clip_low=objective.clip_low,
-            clip_high=objective.clip_high,
-            kl=kl,
-            kl_coef=objective.kl_coef if kl is not None else 0.0,
-        )
+def gradient(learner: Learner, lesson: Lesson, kl_coef: float) -> Terms:
+    """Set the gradient of a lesson, microbatch by microbatch; how it is cut does not change the sum."""
+    learner.optimizer.zero_grad(set_to_none=True)
+    total: Terms | None = None
+    for part in learner.logprobs.microbatches(lesson.drawn.groups, learner.optimisation.token_budget):
+        with torch.set_grad_enabled(not learner.policy_rests):
+            reading = learner.logprobs.read(
+                part.groups,
+                learner.temperature,
+                entropies=learner.objective.entropy_coef > 0,
+                hidden=learner.critic is not None and learner.critic.needs_hidden,
+            )
+        terms = _terms(learner, part, reading, lesson.tokens.pick(part.tokens, reading.logprobs.device), kl_coef)
         terms.loss.backward()
         terms = dataclasses.replace(terms, loss=terms.loss.detach())
         total = terms if total is None else total + terms
@@ -176,11 +158,53 @@ def accumulate(
     return total
 
 
-def _kl(new: Tensor, old: Tensor, reference: Tensor, objective: Objective) -> Tensor:
-    everywhere = torch.ones_like(new, dtype=torch.bool)
-    if objective.kl_ratio_correction:
-        return k3_corrected(new, old, reference, everywhere)
-    return k3(new, reference, everywhere)
+def _terms(learner: Learner, part: Microbatch, reading: Reading, tokens: Tokens, kl_coef: float) -> Terms:
+    """Return the loss of one microbatch."""
+    objective, new = learner.objective, reading.logprobs
+    keep = tokens.keep
+    if objective.off_policy_threshold:
+        near = on_policy_enough(
+            new.detach(),
+            tokens.sampled,
+            tokens.advantages,
+            objective.off_policy_threshold,
+            rows=tokens.row,
+            mask=tokens.weights != 0,
+        )
+        keep = near if keep is None else keep & near
+    kl = None
+    if tokens.reference is not None:
+        counts = tokens.weights != 0
+        ratio = None
+        if objective.kl_ratio_correction:
+            ratio = importance_ratio(new, tokens.old, tokens.weights, objective, tokens.row)
+        kl = kl_in_loss(objective.kl_estimator, new, tokens.reference, counts, ratio)
+    policy = policy_loss(
+        new,
+        tokens.old,
+        tokens.advantages,
+        tokens.weights,
+        objective=objective,
+        rows=tokens.row,
+        clip_low=tokens.clip_low,
+        clip_high=tokens.clip_high,
+        kl=kl,
+        kl_coef=kl_coef if kl is not None else 0.0,
+        factor=tokens.factor,
+        keep=keep,
+        entropies=reading.entropies,
+        entropy_weights=tokens.plain_weights if objective.entropy_coef else None,
+    )
+    if learner.critic is None:
+        return Terms(policy.loss, policy)
+    assert tokens.values is not None
+    assert tokens.targets is not None
+    values = learner.critic.values(part.groups, reading, learner.temperature)
+    value = value_loss(values, tokens.values, tokens.targets, tokens.plain_weights, clip=learner.value_clip)
+    detached = dataclasses.replace(value, loss=value.loss.detach())
+    # At rest the policy is in no graph, not even times 0: its weights have no gradient, so weight decay passes them by.
+    of_policy = 0.0 if learner.policy_rests else policy.loss
+    return Terms(of_policy + learner.value_coef * value.loss, policy, detached)
 
 
 def _clip(optimizer: torch.optim.Optimizer, max_norm: float) -> float:
@@ -188,17 +212,23 @@ def _clip(optimizer: torch.optim.Optimizer, max_norm: float) -> float:
     return float(torch.nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=False))
 
 
+def _unusable(learner: Learner, episodes: Sequence[Episode]) -> str:
+    """Return which sampled log-probs nothing can be learned from; a correction leaves such tokens out by itself."""
+    rows = [row for row, episode in enumerate(episodes) if episode.valid]
+    if learner.objective.correction != "none":
+        return ""
+    return _not_finite(rows, [own_logprobs(episodes[row]) for row in rows])
+
+
+def _which(learner: Learner, lesson: Lesson) -> str:
+    """Return a clause that names the rows whose log-probs are not finite now; "" for none."""
+    parts = learner.frozen(learner.logprobs, lesson.drawn).split(lesson.drawn.lengths.tolist())
+    broken = _not_finite(lesson.drawn.rows, [part.tolist() for part in parts])
+    return broken and f"; {broken}"
+
+
 def _not_finite(rows: Sequence[int], logprobs: Sequence[Sequence[float]], most: int = 5) -> str:
     """Return a sentence that names the rows whose log-probs are not all finite; "" for none."""
     found = [str(row) for row, values in zip(rows, logprobs, strict=True) if not math.isfinite(sum(values))]
     shown = ", ".join(found[:most]) + (", ..." if len(found) > most else "")
     return f"log-probs of completions {shown} are not finite" if found else ""
-
-
-def _trajectory(episode: Episode) -> Trajectory:
-    assert episode.trajectory is not None  # valid rows with a length have one
-    return episode.trajectory
-
-
-def _own(trajectory: Trajectory) -> zip[tuple[float, bool]]:
-    return zip(trajectory.logprobs, trajectory.own, strict=True)

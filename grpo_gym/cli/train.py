@@ -1,4 +1,4 @@
-"""`grpo-gym train`: GRPO from the command line. All of TrainConfig is an option; a YAML file may give the rest.
+"""`grpo-gym train`: GRPO and PPO from the command line. All of TrainConfig is an option; a YAML file may give the rest.
 
 What is certain to fail (an environment or model that is not there) is found before the learning libraries are imported.
 """
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from grpo_agents.config import EMBEDDED, TrainConfig, read_yaml
+from grpo_agents.config import EMBEDDED, TrainConfig
+from grpo_agents.config.reading import overlaid, yaml_record
+from grpo_agents.presets import with_preset
 from grpo_gym.cli.environments import find
 from grpo_gym.cli.live import Live, resume_line, stopping
 from grpo_gym.cli.options import key_values, need_agents, parse
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Train a policy with GRPO. It is tested on held-out problems before and after, and leaves a run folder."""
+    """Train a policy with GRPO or PPO. It is tested on held-out problems before and after, and leaves a run folder."""
 
     run: Annotated[TrainConfig, tyro.conf.arg(name="")] = field(default_factory=TrainConfig)
     config: str = ""
     """YAML file with any of these options; the command line overrides it."""
+    published_scale: bool = False
+    """With --preset: also the batch, group size, lengths and learning rate that its authors ran."""
     resume: str = ""
     """Run folder to continue, with the options it began with."""
     env_args: tuple[str, ...] = ()
@@ -40,7 +44,7 @@ class Options:
 
 def run(arguments: list[str]) -> int:
     """Start or resume a run."""
-    options = parse(Options, "train", arguments, Options(run=_from_file(arguments)))
+    options = parse(Options, "train", arguments, Options(run=_before_options(arguments)))
     if options.resume:
         return _resume(Path(options.resume), arguments)
     args = {**options.run.env_args, **key_values(options.env_args, "--env-args")}
@@ -64,15 +68,27 @@ def check(env: str, model: str, command: str) -> None:
         find_folder(model)
 
 
-def _from_file(arguments: list[str]) -> TrainConfig:
-    """Return the config that --config names, read before the other options so that they can override it."""
-    path = ""
+def _before_options(arguments: list[str]) -> TrainConfig:
+    """Return what holds where the command line says nothing: the defaults, under a preset, under a YAML file."""
+    path, preset = _word_after(arguments, "--config"), _word_after(arguments, "--preset")
+    record = yaml_record(path) if path else {}
+    preset = preset or str(record.get("preset", ""))
+    config = TrainConfig()
+    if preset:
+        config = with_preset(config, preset, "--published-scale" in arguments)
+        record.pop("preset", None)
+    return overlaid(config, record)
+
+
+def _word_after(arguments: list[str], option: str) -> str:
+    """Return an option's value, read before all others so that these can override it; "" where it is not given."""
+    value = ""
     for place, word in enumerate(arguments):
-        if word == "--config":
-            path = "".join(arguments[place + 1 : place + 2])
-        elif word.startswith("--config="):
-            path = word.removeprefix("--config=")
-    return read_yaml(TrainConfig, path) if path else TrainConfig()
+        if word == option:
+            value = "".join(arguments[place + 1 : place + 2])
+        elif word.startswith(f"{option}="):
+            value = word.removeprefix(f"{option}=")
+    return value
 
 
 def _resume(folder: Path, arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Batches of real episodes and single updates on them, for the tests of `update`."""
+"""Batches of real episodes, their gradients and single updates on them, for the tests of `prepare` and `update`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from typing import Any
 
 import torch
 from gymnasium.vector import AutoresetMode
+from torch import Tensor
 
 from grpo_agents.collect import Episode, collect
 from grpo_agents.config import Objective, Optimisation, Sampling
+from grpo_agents.credit import Strata
+from grpo_agents.logprobs import LogProbs
 from grpo_agents.policy import Policy
+from grpo_agents.prepare import Learner, Prepared, prepare
 from grpo_agents.rollout import Trajectory
-from grpo_agents.update import Update, update
+from grpo_agents.update import Terms, Update, update
+from grpo_agents.update import gradient as accumulate
 from tests.agents.foreign_envs import Countdown, vector
+from tests.agents.runs import gradient
 
 MAX_TOKENS = 6
 TEMPERATURE = 0.8
@@ -38,10 +44,69 @@ def trajectory_of(episode: Episode) -> Trajectory:
     return episode.trajectory
 
 
+def learner(policy: Policy, **changes: Any) -> Learner:
+    """Return all that an update needs, with a fresh SGD, whose step is the gradient itself; any part may be given."""
+    given = {
+        "logprobs": policy.logprobs,
+        "optimizer": torch.optim.SGD(policy.model.parameters(), lr=0.05),
+        "objective": Objective(),
+        "optimisation": Optimisation(max_grad_norm=1e9),
+        "max_tokens": MAX_TOKENS,
+        "temperature": TEMPERATURE,
+        **changes,
+    }
+    return Learner(**given)
+
+
 def step(policy: Policy, episodes: list[Episode], **changes: Any) -> Update:
-    """Take one update with a fresh SGD, whose step is the gradient itself; another optimiser may be given."""
-    optimizer = changes.pop("optimizer", None) or torch.optim.SGD(policy.model.parameters(), lr=0.05)
-    given = {"objective": Objective(), "optimisation": Optimisation(max_grad_norm=1e9), **changes}
-    logprobs = changes.pop("logprobs", policy.logprobs)
-    given.pop("logprobs", None)
-    return update(logprobs, optimizer, episodes, max_tokens=MAX_TOKENS, temperature=TEMPERATURE, **given)
+    """Take one update; `kl_coef`, `strata` and `generator` go to it, the rest to its learner."""
+    given = {name: changes.pop(name) for name in ("kl_coef", "strata", "generator") if name in changes}
+    return update(learner(policy, **changes), episodes, **given)
+
+
+def gradients_of(
+    policy: Policy,
+    episodes: list[Episode],
+    objective: Objective,
+    budget: int = 10**6,
+    layout: Any = "auto",
+    *,
+    minibatches: int = 1,
+    strata: Strata | None = None,
+    generator: torch.Generator | None = None,
+    **changes: Any,
+) -> tuple[list[Tensor], list[Terms], Prepared]:
+    """Return the gradient and the terms that the product accumulates for each minibatch, without a step."""
+    optimisation = Optimisation(max_grad_norm=1e9, token_budget=budget, minibatches=minibatches)
+    logprobs = LogProbs(policy.model, policy.pad_id, layout=layout)
+    of = learner(policy, objective=objective, optimisation=optimisation, logprobs=logprobs, **changes)
+    prepared = prepare(of, episodes, objective.kl_coef, strata, generator)
+    vectors, terms = [], []
+    for lesson in prepared.lessons:
+        terms.append(accumulate(of, lesson, objective.kl_coef))
+        vectors.append(gradient(policy))
+    return vectors, terms, prepared
+
+
+def gradient_of(
+    policy: Policy, episodes: list[Episode], objective: Objective, *args: Any, **changes: Any
+) -> tuple[Tensor, Terms]:
+    """Return the one gradient of a batch that is no more than one minibatch, and its loss terms."""
+    (vector,), (terms,), _ = gradients_of(policy, episodes, objective, *args, **changes)
+    return vector, terms
+
+
+def close(first: Tensor, second: Tensor, tolerance: float = 1e-6, least: float = 1e-3) -> bool:
+    """Whether two gradients differ by no more than a share of their norm, which must be worth a comparison."""
+    assert first.norm() > least
+    return float((first - second).norm() / first.norm()) < tolerance
+
+
+def strata_of(episodes: list[Episode], objective: Objective, **of: Any) -> Strata:
+    """Return strata by group: `names`, `weights`, `clips`, one for each group, the objective's own clips by default."""
+    own = (objective.clip_low, objective.clip_high)
+    groups = [episode.group for episode in episodes]
+    names, values, clips = of.get("names", {}), of.get("weights", {}), of.get("clips", {})
+    pairs = torch.tensor([clips.get(group, own) for group in groups], dtype=torch.float64).reshape(-1, 2)
+    weights = torch.tensor([values.get(group, 1.0) for group in groups], dtype=torch.float64)
+    return Strata([names.get(group, "all") for group in groups], weights, pairs[:, 0], pairs[:, 1])

@@ -10,14 +10,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grpo_agents.config import Evaluation, Keeping, Objective, Optimisation, Sampling, TrainConfig, to_dict
-from grpo_agents.grpo import GRPO
+from grpo_agents.config import (
+    Critic,
+    Evaluation,
+    Keeping,
+    Objective,
+    Optimisation,
+    Reference,
+    Sampling,
+    Selection,
+    Strata,
+    TrainConfig,
+    to_dict,
+)
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.train import agent_class
 from tests.agents.tiny_models import BYTE_VOCAB, byte_tokenizer, fresh_model
 
 Metrics = dict[str, Any]
-RECORDS = (Sampling, Objective, Optimisation, Evaluation, Keeping)
+RECORDS = (Sampling, Objective, Selection, Strata, Reference, Critic, Optimisation, Evaluation, Keeping)
 
 
 def babbler(context: int = 256, architecture: str = "llama", double: bool = False) -> Policy:
@@ -38,9 +50,12 @@ def short(**changes: Any) -> TrainConfig:
         evaluation=Evaluation(every=0, test_problems=8, val_problems=8),
         keeping=Keeping(checkpoint_every=1, keep_last=9),
     )
-    for name, value in changes.items():
-        now: Any = getattr(base, name)
-        base = replace(base, **{name: replace(now, **value) if isinstance(now, RECORDS) else value})
+    nested = {
+        name: replace(getattr(base, name), **value)
+        for name, value in changes.items()
+        if isinstance(getattr(base, name), RECORDS) and isinstance(value, dict)
+    }
+    base = replace(base, **{**changes, **nested})
     config: TrainConfig = base
     return config
 
@@ -64,9 +79,9 @@ def gradient(policy: Policy) -> Tensor:
 def learn(
     policy: Policy, config: TrainConfig, env: Any = None, path: Path | None = None, **extra: Any
 ) -> list[Metrics]:
-    """Train, in a run folder when a path is given; return each step's metrics."""
+    """Train by the config's algo, in a run folder when a path is given; return each step's metrics."""
     seen: list[Metrics] = []
-    GRPO(policy, env, config, folder=new_run(path, config), on_step=seen.append, **extra).learn()
+    agent_class(config)(policy, env, config, folder=new_run(path, config), on_step=seen.append, **extra).learn()
     return seen
 
 

@@ -6,15 +6,16 @@ import dataclasses
 import math
 import re
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from grpo_agents import config as module
+import grpo_agents.config
 from grpo_agents.config import Objective, SFTConfig, TrainConfig, from_dict, read_yaml, to_dict
-from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.errors import GrpoGymError, InvalidValueError, UnknownNameError
 
 AT_LEAST = {
     "steps": 0,
@@ -25,13 +26,39 @@ AT_LEAST = {
     "sampling.batch_rows": 1,
     "objective.clip_low": 0,
     "objective.clip_high": 0,
+    "objective.clip_dual": 0,
     "objective.kl_coef": 0,
+    "objective.kl_target": 0,
+    "objective.kl_horizon": 1,
+    "objective.entropy_coef": 0,
+    "objective.off_policy_threshold": 0,
+    "objective.correction_high": 0,
+    "objective.correction_low": 0,
+    "selection.refill_rounds": 0,
+    "selection.overlong_buffer": 0,
+    "selection.overlong_penalty": 0,
+    "selection.retire_after": 1,
+    "selection.peek_rounds": 1,
+    "strata.count": 1,
+    "strata.grow_every": 0,
+    "strata.refit_every": 1,
+    "strata.hysteresis": 0,
+    "strata.min_count": 1,
+    "strata.balance_coef": 0,
+    "strata.worst_coef": 0,
+    "reference.sync_every": 0,
+    "critic.value_coef": 0,
+    "critic.value_clip": 0,
+    "critic.warmup_steps": 0,
+    "critic.learning_rate": 0,
+    "critic.length_adaptive": 0,
     "optimisation.learning_rate": 0,
     "optimisation.warmup_steps": 0,
     "optimisation.weight_decay": 0,
     "optimisation.beta1": 0,
     "optimisation.beta2": 0,
     "optimisation.updates_per_batch": 1,
+    "optimisation.minibatches": 1,
     "optimisation.token_budget": 1,
     "evaluation.test_problems": 1,
     "evaluation.val_problems": 1,
@@ -39,6 +66,20 @@ AT_LEAST = {
     "keeping.checkpoint_every": 1,
     "keeping.keep_last": 1,
 }
+SHARES = (
+    "objective.entropy_share",
+    "selection.retire_at",
+    "reference.sync_mix",
+    "critic.discount",
+    "critic.gae_lambda",
+    "critic.critic_lambda",
+)
+ABOVE_0 = (
+    "sampling.temperature",
+    "objective.sapo_temperature_positive",
+    "objective.sapo_temperature_negative",
+    "optimisation.max_grad_norm",
+)
 SFT_AT_LEAST = {
     "steps": 1,
     "batch": 1,
@@ -80,13 +121,18 @@ class TestBounds:
 
         refuses(SFTConfig, {name: value}, f"{name} is {value}, must be at least {bound}")
 
-    @pytest.mark.parametrize("name", ["sampling.temperature", "optimisation.max_grad_norm"])
+    @pytest.mark.parametrize("name", ABOVE_0)
     def test_what_must_be_above_0(self, name):
         refuses(TrainConfig, nested(name, 0), f"{name} is 0.0, must be above 0")
 
     @pytest.mark.parametrize("value", [math.nan, -0.1, 1.1])
     def test_a_share_lies_between_0_and_1(self, value):
         refuses(SFTConfig, {"careful": value}, f"careful is {value}, must be a share from 0 to 1")
+
+    @pytest.mark.parametrize("value", [math.nan, -0.1, 1.1])
+    @pytest.mark.parametrize("name", SHARES)
+    def test_so_do_those_of_training(self, name, value):
+        refuses(TrainConfig, nested(name, value), f"{name} is {value}, must be a share from 0 to 1")
 
     @pytest.mark.parametrize("name", ["optimisation.beta1", "optimisation.beta2"])
     def test_a_decay_is_below_1(self, name):
@@ -108,11 +154,9 @@ class TestBounds:
         assert from_dict(TrainConfig, nested("optimisation.max_grad_norm", math.inf)).optimisation.max_grad_norm > 1e300
 
     def test_every_number_of_a_config_has_a_bound(self):
-        numbers = {
-            name for name, value in _leaves(TrainConfig()) if isinstance(value, int | float) and value is not True
-        }
+        numbers = {name for name, value in _leaves(TrainConfig()) if type(value) in (int, float)}
 
-        assert numbers == {*AT_LEAST, "seed", "sampling.temperature", "optimisation.max_grad_norm"}
+        assert numbers == {*AT_LEAST, *SHARES, *ABOVE_0, "seed"}
 
     def test_they_hold_for_records_made_in_python_and_for_changed_copies_too(self):
         with pytest.raises(InvalidValueError, match="group_size is 1, must be at least 2"):
@@ -191,7 +235,8 @@ class TestYaml:
         path = tmp_path / "config.yaml"
         path.write_text(yaml.safe_dump(to_dict(config)))
 
-        assert all(getattr(config, field.name) != getattr(cls(), field.name) for field in fields(cls))
+        same = [name for name, value in _leaves(config) if value == _default(cls, name)]
+        assert same == (["algo"] if cls is TrainConfig else [])
         assert read_yaml(cls, path) == config
 
     def test_an_empty_mapping_is_the_defaults(self, tmp_path):
@@ -221,10 +266,14 @@ class TestYaml:
 
 def test_every_field_has_a_line_of_text():
     """The command line shows it as help."""
-    lines = Path(module.__file__).read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines):
+    folder = Path(grpo_agents.config.__file__).parent
+    text = "\n".join((folder / f"{name}.py").read_text("utf-8") for name in ("records", "objective"))
+    described = 0
+    for line, after in pairwise(text.splitlines()):
         if re.match(r"    \w+: .* = (?!field\(default_factory=[A-Z])", line):  # records say it in their class
-            assert lines[number + 1].startswith('    """'), line
+            assert after.startswith('    """'), line
+            described += 1
+    assert described > 90
 
 
 def _default(cls: type[Any], name: str) -> Any:
@@ -241,20 +290,42 @@ def _leaves(record: Any, where: str = "") -> list[tuple[str, Any]]:
     return found
 
 
+CHANGED: dict[str, Any] = {
+    "algo": "grpo",  # ppo refuses some of the others; see test_algo_survives
+    "loss": "grpo",
+    "average": "token",
+    "ratio": "product",
+    "scale": "group",
+    "baseline": "leave_one_out",
+    "rewards": "normalise_then_sum",
+    "reward_weights": {"solved": 1.0, "é": -0.5},
+    "clip_dual": 4.0,
+    "kl_estimator": "k2",
+    "kl_coef": 0.1,
+    "correction": "token_mask",
+    "zero_variance": "drop",
+    "truncated": "mask",
+    "by": ("task", "pass_rate"),
+    "boundaries": "fixed",
+    "edges": (0.25, 0.5),
+    "weights": {"é / hard": 1.2},
+    "clips": {"easy": (0.1, 0.3)},
+    "shares": {"hard": 0.5},
+    "prompt_style": "raw",
+    "optimizer": "muon",
+}
+"""Values of fields that have choices, or that others must go with."""
+
+
 def _all_changed(cls: type[Any]) -> Any:
-    """Return a record in which no field has its default."""
+    """Return a record in which no field but `algo` has its default."""
     changed: dict[str, Any] = {}
-    choices = {
-        "loss": "grpo",
-        "scale": "group",
-        "baseline": "leave_one_out",
-        "prompt_style": "raw",
-        "optimizer": "muon",
-    }
     for field in fields(cls):
         value = getattr(cls(), field.name)
-        if field.name in choices:
-            changed[field.name] = choices[field.name]
+        if field.name in CHANGED:
+            changed[field.name] = CHANGED[field.name]
+        elif field.name == "kind":
+            changed[field.name] = {"auto": "copy", "shared": "separate"}[value]
         elif dataclasses.is_dataclass(value):
             changed[field.name] = _all_changed(type(value))
         elif isinstance(value, bool):
@@ -262,7 +333,58 @@ def _all_changed(cls: type[Any]) -> Any:
         elif isinstance(value, int | float):
             changed[field.name] = value + 1 if isinstance(value, int) else value / 2 + 1e-5
         elif isinstance(value, tuple):
-            changed[field.name] = (1, 2)
+            changed[field.name] = (1.5, 2.5) if field.name.startswith("vespo") else (1, 2)
         else:
             changed[field.name] = {"reward": [1, None, "é"]} if isinstance(value, dict) else value + " é: 'x'"
     return cls(**changed)
+
+
+CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"beta": 0.1}, "objective.kl_coef.*strata.balance_coef"),
+    ({"objective": {"beta": 0.1}}, "objective.kl_coef.*strata.balance_coef"),
+    ({"objective": {"clip_dual": 1.1}}, "clip_dual is 1.1, must be above 1 . objective.clip_high"),
+    ({"objective": {"correction": "token_mask", "correction_low": 3}}, "correction_high must be above"),
+    ({"objective": {"entropy_share": 0}}, "leaves no token"),
+    ({"objective": {"baseline": "none", "scale": "group"}}, "std of 0"),
+    ({"objective": {"baseline": "none"}}, "take whiten"),
+    ({"objective": {"loss": "gmpo", "ratio": "token"}}, "has its own ratio"),
+    ({"objective": {"loss": "sapo", "clip_dual": 3}}, "leave clip_dual at 0"),
+    ({"objective": {"baseline": "batch"}, "selection": {"zero_variance": "drop"}}, "would bias"),
+    ({"objective": {"baseline": "stratum"}}, "needs strata.by"),
+    ({"objective": {"reward_weights": {"a": 1}}}, "normalise_then_sum"),
+    ({"objective": {"kl_target": 0.1}}, "must begin above 0"),
+    ({"strata": {"by": ["completion_tokens"]}}, "never learned"),
+    ({"strata": {"by": ["reward"]}}, "never learned"),
+    ({"strata": {"by": ["tsk"]}}, "did you mean 'task'"),
+    ({"strata": {"by": ["prompt_tokens", "pass_rate"]}}, "at most one of"),
+    ({"strata": {"by": ["task", "task"]}}, "each key once"),
+    ({"strata": {"edges": [1, 2]}}, "go together"),
+    ({"strata": {"by": ["tier"], "boundaries": "fixed"}}, "go together"),
+    ({"strata": {"by": ["pass_rate"], "boundaries": "fixed", "edges": [0.5, 0.2]}}, "that rise"),
+    ({"strata": {"by": ["tier"], "boundaries": "length_128_256"}}, "needs strata.by prompt_tokens"),
+    ({"strata": {"weights": {"hard": 1.2}}}, "needs strata.by"),
+    ({"strata": {"by": ["tier"], "weights": {"hard": -1}}}, "at least 0"),
+    ({"strata": {"by": ["tier"], "shares": {"a": 0.6, "b": 0.6}}}, "at most 1"),
+    ({"reference": {"sync_every": 2}}, "needs a KL term"),
+    ({"reference": {"sync_every": 2, "kind": "adapter"}, "objective": {"kl_coef": 0.1}}, "cannot be moved"),
+    ({"selection": {"overlong_buffer": 300}}, "at most sampling.max_tokens"),
+    ({"algo": "ppo", "selection": {"refill_rounds": 1}}, "not in groups"),
+    ({"algo": "ppo", "objective": {"rewards": "normalise_then_sum"}}, "is of groups"),
+    ({"algo": "ppo", "objective": {"baseline": "stratum"}, "strata": {"by": ["task"]}}, "its critic for a baseline"),
+]
+
+
+class TestContradictions:
+    @pytest.mark.parametrize(("record", "message"), CONTRADICTIONS)
+    def test_are_told_before_anything_is_sampled(self, record, message):
+        with pytest.raises(GrpoGymError, match=message):
+            from_dict(TrainConfig, record)
+
+    def test_ppo_may_have_groups_of_one(self):
+        assert from_dict(TrainConfig, {"algo": "ppo", "group_size": 1}).group_size == 1
+
+
+def test_algo_survives(tmp_path):
+    config = TrainConfig(algo="ppo", preset="vapo")
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(to_dict(config)), encoding="utf-8")
+    assert read_yaml(TrainConfig, tmp_path / "c.yaml") == config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -194,15 +195,16 @@ class TestStepsThatAreLost:
 
     def test_one_update_that_is_refused_is_counted_and_the_run_goes_on(self, monkeypatch):
         calls = []
-        original = LogProbs.__call__
+        original = LogProbs.read
 
         def once_nan(self: LogProbs, *args: Any, **kwargs: Any) -> Any:
-            values = original(self, *args, **kwargs)
-            if torch.is_grad_enabled():
-                calls.append(1)
-            return values * math.nan if torch.is_grad_enabled() and len(calls) == 1 else values
+            reading = original(self, *args, **kwargs)
+            if not torch.is_grad_enabled():
+                return reading
+            calls.append(1)
+            return replace(reading, logprobs=reading.logprobs * math.nan) if len(calls) == 1 else reading
 
-        monkeypatch.setattr(LogProbs, "__call__", once_nan)
+        monkeypatch.setattr(LogProbs, "read", once_nan)
         policy = babbler()
         metrics = learn(policy, short(), vector(Word, ROWS, AutoresetMode.NEXT_STEP))
 
@@ -242,8 +244,13 @@ def test_a_single_environment_is_told_how_to_become_a_vector():
 def test_a_run_whose_every_step_was_refused_does_not_end_as_a_success(tmp_path, monkeypatch):
     saved = tmp_path / "model"
     babbler().save(saved)
-    original = LogProbs.__call__
-    monkeypatch.setattr(LogProbs, "__call__", lambda *args, **kwargs: original(*args, **kwargs) * math.nan)
+    original = LogProbs.read
+
+    def nan(self: LogProbs, *args: Any, **kwargs: Any) -> Any:
+        reading = original(self, *args, **kwargs)
+        return replace(reading, logprobs=reading.logprobs * math.nan)
+
+    monkeypatch.setattr(LogProbs, "read", nan)
     with pytest.raises(GrpoGymError, match=r"none of the 2 steps taught anything, the last: .*not finite"):
         train(short(env=WORD, model=str(saved), out=str(tmp_path / "run")))
 

@@ -1,4 +1,4 @@
-"""The KL estimators: their values, and above all which divergence each one's gradient belongs to."""
+"""The KL estimators: values, slopes, masks, refusals, and the controller of the coefficient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grpo_agents.kl import k3, k3_corrected
+from grpo_agents.kl import k1, k2, k3, kl_in_loss, next_kl_coef, with_ratio
 
 LOGPROB = st.floats(-8.0, 0.0)
 
@@ -23,44 +23,54 @@ def everything(logprobs: Tensor) -> Tensor:
     return torch.ones_like(logprobs, dtype=torch.bool)
 
 
-def test_k3_golden_values():
+def slope(value: Tensor, logprobs: Tensor) -> Tensor:
+    return torch.autograd.grad(value, logprobs, retain_graph=True)[0]
+
+
+def test_golden_values():
     new = float64([0.0, 0.0, -1.0])
     ref = float64([math.log(2), math.log(0.5), -1.0])
+    log2 = math.log(2)
 
-    got = k3(new, ref, everything(new))
+    assert k1(new, ref, everything(new)).tolist() == pytest.approx([-log2, log2, 0.0], abs=1e-15)
+    assert k2(new, ref, everything(new)).tolist() == pytest.approx([log2**2 / 2, log2**2 / 2, 0.0], abs=1e-15)
+    assert k3(new, ref, everything(new)).tolist() == pytest.approx([1 - log2, log2 - 0.5, 0.0], abs=1e-15)
 
-    assert got.tolist() == pytest.approx([2 - math.log(2) - 1, 0.5 + math.log(2) - 1, 0.0], abs=1e-15)
 
+def test_with_ratio_multiplies_value_and_slope():
+    new, ref, old = float64([-1.0]).requires_grad_(), float64([-1.0 + math.log(2)]), float64([-1.0 - math.log(3)])
 
-def test_corrected_k3_is_k3_times_the_ratio():
-    new, old, ref = float64([-1.0]), float64([-1.0 - math.log(3)]), float64([-1.0 + math.log(2)])
+    got = with_ratio(k3(new, ref, everything(new)), (new - old).exp())
 
-    assert k3_corrected(new, old, ref, everything(new)).tolist() == pytest.approx([3 * (1 - math.log(2))], abs=1e-15)
+    assert got.tolist() == pytest.approx([3 * (1 - math.log(2))], abs=1e-15)
+    assert slope(got, new).tolist() == pytest.approx([3 * (1 - math.log(2)) + 3 * (1 - 2)], abs=1e-15)
 
 
 @given(new=LOGPROB, old=LOGPROB, ref=LOGPROB)
-def test_values_and_gradients_equal_the_hand_derived_ones(new, old, ref):
-    logprobs = float64([new]).requires_grad_()
-    mask = everything(logprobs)
-    difference, ratio = ref - new, math.exp(new - old)
-    value, slope = math.exp(difference) - difference - 1, 1 - math.exp(difference)
+def test_values_and_slopes_equal_the_hand_derived_ones(new, old, ref):
+    logprobs, x, r = float64([new]).requires_grad_(), ref - new, math.exp(new - old)
+    ratio = (logprobs - old).exp()
+    value3, slope3 = math.exp(x) - x - 1, 1 - math.exp(x)
+    expected = {
+        ("k2", False): (x * x / 2, -x),
+        ("k2", True): (r * x * x / 2, -r * x),
+        ("k3", False): (value3, slope3),
+        ("k3", True): (r * value3, r * (value3 + slope3)),
+    }
 
-    plain = k3(logprobs, float64([ref]), mask)
-    corrected = k3_corrected(logprobs, float64([old]), float64([ref]), mask)
-    (plain_gradient,) = torch.autograd.grad(plain.sum(), logprobs)
-    (corrected_gradient,) = torch.autograd.grad(corrected.sum(), logprobs)
+    for (name, corrected), (value, derivative) in expected.items():
+        got = kl_in_loss(name, logprobs, float64([ref]), everything(logprobs), ratio if corrected else None)
 
-    assert plain.item() == pytest.approx(value, rel=1e-9, abs=1e-12)
-    assert plain_gradient.item() == pytest.approx(slope, rel=1e-9, abs=1e-12)
-    assert corrected.item() == pytest.approx(ratio * value, rel=1e-9, abs=1e-9)
-    assert corrected_gradient.item() == pytest.approx(ratio * (value + slope), rel=1e-9, abs=1e-9)
+        assert got.item() == pytest.approx(value, rel=1e-9, abs=1e-9)
+        assert slope(got, logprobs).item() == pytest.approx(derivative, rel=1e-9, abs=1e-9)
 
 
 @given(new=LOGPROB, ref=LOGPROB)
-def test_k3_is_never_negative_in_float32(new, ref):
-    logprobs = torch.tensor([new], dtype=torch.float32)
+def test_k2_and_k3_are_never_negative_in_float32(new, ref):
+    logprobs, reference = (torch.tensor([value], dtype=torch.float32) for value in (new, ref))
 
-    assert k3(logprobs, torch.tensor([ref], dtype=torch.float32), everything(logprobs)).item() >= -1e-12
+    assert k2(logprobs, reference, everything(logprobs)).item() >= 0
+    assert k3(logprobs, reference, everything(logprobs)).item() >= -1e-12
 
 
 def test_k3_of_a_small_difference_survives_float32():
@@ -69,70 +79,33 @@ def test_k3_of_a_small_difference_survives_float32():
     assert k3(logprobs, ref, everything(logprobs)).item() == pytest.approx(5e-9, rel=1e-2)
 
 
-# --- whose gradient is it? Sums over the whole vocabulary are exact expectations. -----------------------------------
-
-LOGITS = float64([0.3, -1.2, 0.8, 2.0, -0.5])
-REFERENCE = float64([1.0, 0.1, -0.7, 0.6, 0.2]).log_softmax(0)
-OLD = float64([-0.4, 0.9, 0.5, 1.1, 0.0]).log_softmax(0)
-
-
-def gradient(value: Tensor, logits: Tensor) -> Tensor:
-    return torch.autograd.grad(value, logits, retain_graph=True)[0]
-
-
-def test_k3_has_the_value_of_the_wanted_kl_but_the_gradient_of_the_reversed_one():
-    logits = LOGITS.clone().requires_grad_()
-    policy = logits.log_softmax(0)
-    drawn_from = policy.detach().exp()
-
-    expected = (drawn_from * k3(policy, REFERENCE, everything(policy))).sum()
-    wanted = (policy.exp() * (policy - REFERENCE)).sum()
-    reversed_kl = (REFERENCE.exp() * (REFERENCE - policy)).sum()
-
-    torch.testing.assert_close(expected, wanted, rtol=0, atol=1e-12)
-    torch.testing.assert_close(gradient(expected, logits), gradient(reversed_kl, logits), rtol=0, atol=1e-12)
-    assert (gradient(expected, logits) - gradient(wanted, logits)).norm() > 0.1 * gradient(wanted, logits).norm()
-
-
-@pytest.mark.parametrize("on_policy", [True, False], ids=["on-policy", "off-policy"])
-def test_corrected_k3_has_value_and_gradient_of_the_wanted_kl(on_policy):
-    logits = LOGITS.clone().requires_grad_()
-    policy = logits.log_softmax(0)
-    old = policy.detach() if on_policy else OLD
-
-    expected = (old.exp() * k3_corrected(policy, old, REFERENCE, everything(policy))).sum()
-    wanted = (policy.exp() * (policy - REFERENCE)).sum()
-
-    torch.testing.assert_close(expected, wanted, rtol=0, atol=1e-12)
-    torch.testing.assert_close(gradient(expected, logits), gradient(wanted, logits), rtol=0, atol=1e-12)
-
-
 # --- masks and errors ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("garbage", [math.nan, math.inf, -math.inf])
-def test_masked_positions_give_exactly_zero_whatever_they_hold(garbage):
-    logprobs = float64([-1.0, garbage, -2.0]).requires_grad_()
-    old, ref = float64([-1.5, garbage, -2.0]), float64([-0.5, garbage, -1.0])
+@pytest.mark.parametrize("name", ["k2", "k3"])
+def test_masked_positions_give_exactly_zero_whatever_they_hold(name, garbage):
+    logprobs, ref = float64([-1.0, garbage, -2.0]).requires_grad_(), float64([-0.5, garbage, -1.0])
     mask = torch.tensor([True, False, True])
 
-    for estimate in (k3(logprobs, ref, mask), k3_corrected(logprobs, old, ref, mask)):
-        slope = gradient(estimate.sum(), logprobs)
+    for ratio in (None, float64([2.0, 1.0, 0.5])):
+        estimate = kl_in_loss(name, logprobs, ref, mask, ratio)
+        slopes = slope(estimate.sum(), logprobs)
 
-        assert estimate[1].item() == 0.0
-        assert slope[1].item() == 0.0
-        assert slope.isfinite().all()
+        assert estimate[1].item() == slopes[1].item() == 0.0
+        assert slopes.isfinite().all()
         assert estimate[[0, 2]].min() > 0
+    assert k1(logprobs, ref, mask)[1].item() == 0.0
 
 
-def test_no_gradient_flows_into_reference_or_old_policy():
-    logprobs, old, ref = (float64([-1.0, -2.0]).requires_grad_() for _ in range(3))
+def test_no_gradient_flows_into_the_reference_nor_into_k1():
+    logprobs, ref = (float64([-1.0, -2.0]).requires_grad_() for _ in range(2))
 
-    torch.autograd.backward(k3_corrected(logprobs, old, ref, everything(logprobs)).sum())
+    torch.autograd.backward((k2(logprobs, ref, everything(ref)) + k3(logprobs, ref, everything(ref))).sum())
 
     assert logprobs.grad is not None
-    assert old.grad is None
     assert ref.grad is None
+    assert not k1(logprobs, ref, everything(ref)).requires_grad
 
 
 @pytest.mark.parametrize(
@@ -140,8 +113,67 @@ def test_no_gradient_flows_into_reference_or_old_policy():
     [(torch.ones(2), torch.zeros(2)), (torch.ones(2, dtype=torch.bool), torch.zeros(1))],
     ids=["float mask", "broadcast"],
 )
-def test_masks_and_shapes_that_do_not_fit_are_refused(mask, ref):
+@pytest.mark.parametrize("estimator", [k1, k2, k3])
+def test_masks_and_shapes_that_do_not_fit_are_refused(estimator, mask, ref):
     with pytest.raises(ValueError, match="mask must be bool and all shapes equal; got"):
-        k3(torch.zeros(2), ref, mask)
-    with pytest.raises(ValueError, match="mask must be bool and all shapes equal; got"):
-        k3_corrected(torch.zeros(2), torch.zeros(2), ref, mask)
+        estimator(torch.zeros(2), ref, mask)
+
+
+def test_a_ratio_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"kl and ratio must have one shape; got \[2\] and \[1\]"):
+        with_ratio(torch.zeros(2), torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("k1", "take it off the reward, or use k2"), ("k4", "estimator must be k2 or k3; got 'k4'")],
+)
+def test_what_is_no_estimator_for_a_loss_is_refused(name, message):
+    with pytest.raises(ValueError, match=message):
+        kl_in_loss(name, torch.zeros(2), torch.zeros(2), torch.ones(2, dtype=torch.bool))
+
+
+# --- the controller ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("measured", "factor"),
+    [(0.1, 1.0), (0.11, 1.01), (0.095, 0.995), (5.0, 1.02), (0.0, 0.98), (-1.0, 0.98)],
+)
+def test_the_coefficient_follows_the_relative_error_up_to_a_fifth_over_the_horizon(measured, factor):
+    assert next_kl_coef(0.5, measured, 0.1, 10) == pytest.approx(0.5 * factor, rel=1e-12)
+
+
+def test_a_longer_horizon_is_slower_and_doubling_takes_36_steps_at_10():
+    def after(steps: int, horizon: int) -> float:
+        coef = 1.0
+        for _ in range(steps):
+            coef = next_kl_coef(coef, 1.0, 0.1, horizon)
+        return coef
+
+    assert after(35, 10) < 2 <= after(36, 10)
+    assert after(36, 20) < 1.5
+
+
+def test_the_controller_brings_a_process_to_its_target():
+    coef = 0.01
+    for _ in range(600):
+        coef = next_kl_coef(coef, 0.002 / coef, 0.05, 10)  # the KL of a process that falls as the coefficient rises
+
+    assert 0.002 / coef == pytest.approx(0.05, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0.0, 0.1, 0.1, 10), "coef and target must be above 0"),
+        ((0.1, 0.1, 0.0, 10), "coef and target must be above 0"),
+        ((0.1, 0.1, 0.1, 0), "horizon at least 1"),
+        ((math.nan, 0.1, 0.1, 10), "coef and target must be above 0"),
+        ((0.1, math.nan, 0.1, 10), "the measured KL is nan"),
+        ((0.1, math.inf, 0.1, 10), "the measured KL is inf"),
+    ],
+)
+def test_the_controller_refuses_what_it_cannot_steer_by(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        next_kl_coef(*arguments)

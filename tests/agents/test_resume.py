@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
 from typing import Any
 
+import gymnasium
 import pytest
 import torch
 
@@ -14,11 +16,14 @@ from grpo_agents.config import TrainConfig
 from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.train import agent_class
 from grpo_gym.errors import CheckpointError
 from tests.agents.foreign_envs import COUNTDOWN, WORD
 from tests.agents.runs import Metrics, babbler, identical, learn, log, new_run, short, weights
 
 LINEAR = "grpo/Math.Linear-v0"
+SHOP = "foreign/Shop-v0"
+gymnasium.register(SHOP, entry_point="tests.agents.test_rollouts:Shop")
 
 
 class TestSeeds:
@@ -46,12 +51,12 @@ class TestSeeds:
 
     def test_luck_differs_from_step_to_step_and_from_seed_to_seed(self, monkeypatch):
         """Also where the problems are the same."""
-        monkeypatch.setattr("grpo_agents.grpo.seeds_for", lambda *args: [5, 6, 7])
+        monkeypatch.setattr("grpo_agents.rollouts.candidates", lambda *args: iter([5, 6, 7]))
         answers: dict[tuple[int, int], list[list[list[str]]]] = {}
         for seed in (0, 1):
             agent = GRPO(babbler(), None, short(env=WORD, seed=seed))
             for agent.step in (1, 2, 1):
-                answers.setdefault((seed, agent.step), []).append([e.texts for e in agent.rollout()])
+                answers.setdefault((seed, agent.step), []).append([e.texts for e in agent.rollout().episodes])
 
         assert all(once == again for once, again in (answers[seed, 1] for seed in (0, 1)))
         assert answers[0, 1][0] != answers[0, 2][0]
@@ -68,7 +73,32 @@ RUNS = {
     "plain": {},
     "two updates per batch": {"optimisation": {"updates_per_batch": 2, "weight_decay": 0.1, "warmup_steps": 4}},
     "kl": {"objective": {"kl_coef": 0.1}},
+    "all that looks back": {
+        "env": SHOP,
+        "env_args": {"fixed": {f"p{n}": 1.0 for n in range(6)}},
+        "strata": {
+            "by": ("task", "pass_rate"),
+            "count": 2,
+            "refit_every": 1,
+            "min_count": 1,
+            "weights": {"rare / hard": 1.5},
+            "shares": {"rare / hard": 0.3},
+            "balance_coef": 0.5,
+        },
+        "selection": {"retire_at": 0.9, "retire_after": 1, "refill_rounds": 1},
+        "objective": {"kl_coef": 0.1, "kl_target": 0.01, "entropy_coef": 0.01},
+        "reference": {"sync_every": 2, "sync_mix": 0.5},
+        "optimisation": {"minibatches": 2, "updates_per_batch": 2},
+    },
+    "ppo": {
+        "algo": "ppo",
+        "strata": {"by": ("prompt_tokens",), "count": 2, "refit_every": 1, "min_count": 1, "worst_coef": 1.0},
+        "objective": {"kl_coef": 0.1, "kl_target": 0.01, "kl_estimator": "k1"},
+        "reference": {"sync_every": 2, "sync_mix": 0.5},
+        "critic": {"kind": "separate", "warmup_steps": 1},
+    },
 }
+"""In "all that looks back" strata, retired prompts, refills, an adaptive kl_coef and a moved reference together."""
 
 
 def resumable(kind: str, **changes: Any) -> TrainConfig:
@@ -84,7 +114,8 @@ def whole(tmp_path_factory) -> dict[str, Any]:
     for kind in RUNS:
         path = tmp_path_factory.mktemp("whole") / kind
         policy = babbler()
-        agent = GRPO(policy, None, resumable(kind), folder=new_run(path, resumable(kind)))
+        config = resumable(kind)
+        agent = agent_class(config)(policy, None, config, folder=new_run(path, config))
         agent.learn()
         runs[kind] = (path, weights(policy), agent.optimizer.state_dict()["state"])
     return runs
@@ -98,11 +129,11 @@ class TestResume:
         config = resumable(kind)
         folder = new_run(tmp_path / "run", config)
         assert folder is not None
-        GRPO(babbler(), None, resumable(kind, steps=step + 1), folder=folder).learn()
+        agent_class(config)(babbler(), None, resumable(kind, steps=step + 1), folder=folder).learn()
         (folder.checkpoints / f"step-{step + 1:06d}" / "state.json").unlink()  # killed while it wrote this one
 
         policy = Policy.load(folder.checkpoint(), device="cpu")
-        agent = GRPO(policy, None, config, folder=folder, reference=babbler())
+        agent = agent_class(config)(policy, None, config, folder=folder, reference=babbler())
         agent.resume()
         assert agent.step == step
         agent.learn()
@@ -116,6 +147,21 @@ class TestResume:
             assert [{k: v for k, v in r.items() if k not in drop or r["step"] > step} for r in ours] == [
                 {k: v for k, v in r.items() if k not in drop or r["step"] > step} for r in theirs
             ]
+
+    def test_the_runs_above_carry_what_they_say(self, whole):
+        """Else nothing of it would have been resumed."""
+        path = whole["all that looks back"][0]
+        metrics = log(path)
+        state = json.loads((RunFolder(path).checkpoint() / "state.json").read_text())
+
+        assert len({m["kl_coef"] for m in metrics}) == 4
+        assert state["retirement"]["in_a_row"]
+        assert any(m["rounds"] == 2 for m in metrics)
+        assert len({r["stratum"] for r in log(path, "completions")}) > 2
+        assert sorted(RunFolder(path).load_tensors(RunFolder(path).checkpoint())) == ["reference"]
+        path = whole["ppo"][0]
+        assert sorted(RunFolder(path).load_tensors(RunFolder(path).checkpoint())) == ["critic", "reference"]
+        assert len({m["kl_coef"] for m in log(path)}) == 4
 
     def test_the_best_step_is_remembered(self, whole):
         path, *_ = whole["plain"]

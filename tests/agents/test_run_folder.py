@@ -16,13 +16,15 @@ from gymnasium.vector import AutoresetMode
 
 from grpo_agents import run_folder
 from grpo_agents.collect import Episode
-from grpo_agents.config import TrainConfig, to_dict
+from grpo_agents.config import Objective, TrainConfig, to_dict
+from grpo_agents.credit import no_strata
 from grpo_agents.curves import draw_curves
 from grpo_agents.files import plain, write_json, write_text
 from grpo_agents.grpo import GRPO, make_optimizer
 from grpo_agents.metrics import step_metrics
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
+from grpo_agents.rollouts import Rollout
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.update import Update
 from grpo_gym.errors import CheckpointError, InvalidValueError, ModelError
@@ -205,7 +207,7 @@ class TestLogs:
         """Certain ones too, whose log-prob is 0 as is what is noted for the environment's tokens."""
         trajectory = Trajectory([1], [5, 6, 7, 8], [True, False, True, True], [0.0, 0.0, -1.0, -2.0])
         episodes = [Episode(0, "?", trajectory, ["x"], reward) for reward in (0.0, 1.0)]
-        metrics = step_metrics(1, episodes, Update.none(2, ""), 0.1)
+        metrics = step_metrics(1, Rollout(episodes, [0, 1]), no_strata(2, Objective()), Update.none(2, ""), 0.1)
 
         assert metrics["entropy/sampled"] == 1.0
 
@@ -236,7 +238,7 @@ class TestLogs:
         class Strange(Word):
             def step(self, action: str) -> Any:
                 observation, reward, terminated, truncated, info = super().step(action)
-                odd = {"reason": np.array([1.0, math.nan]), "tier": object(), "problem_id": 3, "abstain": None}
+                odd = {"reason": np.array([1.0, math.nan]), "tier": object(), "problem_id": 3, "abstain": None, "rewards": [1]}
                 return observation, reward, terminated, truncated, info | odd
 
         metrics = learn(babbler(), short(), vector(Strange, 12, AutoresetMode.NEXT_STEP), path=tmp_path)

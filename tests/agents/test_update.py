@@ -5,96 +5,25 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from typing import Any
+from typing import get_args
 
 import pytest
 import torch
 from torch import Tensor
 
 from grpo_agents.collect import Episode
-from grpo_agents.config import Objective, Optimisation
-from grpo_agents.logprobs import LogProbs
-from grpo_agents.losses import LossTerms
+from grpo_agents.config import Objective, Optimisation, Selection
+from grpo_agents.config.objective import Average, LossName, Ratio
 from grpo_agents.policy import Policy
-from grpo_agents.rollout import Trajectory
-from grpo_agents.update import accumulate, advantages_of, lesson_of
-from tests.agents.lessons import MAX_TOKENS, TEMPERATURE, batch, step, trajectory_of
-from tests.agents.runs import babbler, gradient, weights
+from grpo_agents.prepare import prepare
+from grpo_agents.reference import FrozenCopy
+from tests.agents.lessons import batch, close, gradient_of, learner, step, strata_of, trajectory_of
+from tests.agents.runs import babbler, weights
+from tests.agents.slow_update import OWN_RATIO, SlowBatch, whole_forward
 
 BUDGETS = (1, 64, 10**6)
-
-
-def gradient_of(
-    policy: Policy,
-    episodes: list[Episode],
-    objective: Objective,
-    budget: int = 10**6,
-    layout: Any = "auto",
-    rows: list[int] | None = None,
-    reference: LogProbs | None = None,
-) -> tuple[Tensor, LossTerms]:
-    """Return the gradient that the product accumulates, without a step, and the loss terms."""
-    advantages = advantages_of(episodes, objective)
-    teaching = [r for r, e in enumerate(episodes) if e.valid and advantages[r] != 0] if rows is None else rows
-    lesson = lesson_of(episodes, teaching, advantages, objective, MAX_TOKENS)
-    if reference is not None:
-        lesson = dataclasses.replace(lesson, reference=reference.frozen(lesson.groups, TEMPERATURE))
-    policy.model.zero_grad()
-    terms = accumulate(LogProbs(policy.model, policy.pad_id, layout=layout), lesson, objective, budget, TEMPERATURE)
-    return gradient(policy), terms
-
-
-def close(first: Tensor, second: Tensor, tolerance: float = 1e-6) -> bool:
-    """Whether two gradients differ by no more than a share of their norm."""
-    assert first.norm() > 1e-3
-    return float((first - second).norm() / first.norm()) < tolerance
-
-
-def slow_gradient(
-    policy: Policy, episodes: list[Episode], objective: Objective, reference: Policy | None = None
-) -> tuple[Tensor, float]:
-    """Return gradient and loss by the plainest way: row by row, whole forward, no mask, no cache, sums in Python."""
-    policy.model.zero_grad()
-    valid = [e for e in episodes if e.valid]
-    spread = torch.tensor([e.reward for e in valid], dtype=torch.float64).std().item()
-    total = torch.zeros((), dtype=torch.float64)
-    for episode in valid:
-        group = [e.reward for e in valid if e.group == episode.group]
-        unit = {"batch": spread, "group": torch.tensor(group, dtype=torch.float64).std().item(), "none": 1 - 1e-4}
-        if max(group) - min(group) < 1e-12:
-            advantage = 0.0
-        else:
-            advantage = (episode.reward - sum(group) / len(group)) / (unit[objective.scale] + 1e-4)
-        divisor = {
-            "dapo": sum(e.length for e in valid),
-            "grpo": len(valid) * episode.length,
-            "dr_grpo": len(valid) * MAX_TOKENS,
-        }[objective.loss]
-        trajectory = trajectory_of(episode)
-        new = whole_forward(policy, trajectory)
-        held = whole_forward(reference, trajectory).detach() if reference is not None else None
-        for place, own in enumerate(trajectory.own):
-            if not own:
-                continue
-            ratio = (new[place] - trajectory.logprobs[place]).exp()
-            clipped = ratio.clamp(1 - objective.clip_low, 1 + objective.clip_high)
-            total = total - torch.minimum(ratio * advantage, clipped * advantage) / divisor
-            if held is not None:
-                x = held[place] - new[place]
-                k3 = x.exp() - x - 1
-                weighted = ratio * k3 if objective.kl_ratio_correction else k3
-                total = total + objective.kl_coef * weighted / divisor
-    total.backward()
-    return gradient(policy), total.item()
-
-
-def whole_forward(policy: Policy, trajectory: Trajectory) -> Tensor:
-    """Return the log-prob of every tail token [C], float64 and with gradient."""
-    ids = torch.tensor([trajectory.context])
-    logits = policy.model(input_ids=ids).logits[0].double() / TEMPERATURE
-    before = logits.log_softmax(-1)[len(trajectory.prompt) - 1 : -1]
-    values: Tensor = before.gather(1, torch.tensor(trajectory.tail)[:, None])[:, 0]
-    return values
+LOSSES = get_args(LossName)
+AVERAGES = get_args(Average)
 
 
 @pytest.fixture(scope="module")
@@ -104,11 +33,13 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def episodes(policy) -> list[Episode]:
-    """Off-policy, multi-turn, one group without a spread, one row that abstains."""
+    """Off-policy, multi-turn, one group without a spread, one row that abstains, every third row cut."""
     rows = batch(policy, off_policy=0.3)
     for episode in rows:
         if episode.group == 2:
             episode.reward = 0.5
+    for place, episode in enumerate(rows):
+        trajectory_of(episode).ended = place % 3 > 0
     rows[1].valid = False
     return rows
 
@@ -117,38 +48,101 @@ OBJECTIVES = [
     Objective(),
     Objective(loss="grpo", scale="group", clip_high=0.2),
     Objective(loss="dr_grpo", scale="none", clip_low=0.1, clip_high=0.5),
+    Objective(loss="grpo", clip_dual=1.4),
+    *(Objective(loss=loss) for loss in LOSSES if loss not in ("dapo", "grpo", "dr_grpo")),
+    Objective(loss="grpo", ratio="product", scale="none"),
 ]
 
 
+def named(objective: Objective) -> str:
+    return f"{objective.loss}-{objective.ratio}-{objective.scale}-{objective.clip_dual}"
+
+
+@pytest.fixture(scope="module")
+def other() -> Policy:
+    """The policy with other weights: a reference."""
+    reference = babbler(double=True)
+    with torch.no_grad():
+        for parameter in reference.model.parameters():
+            parameter.mul_(0.9)
+    return reference
+
+
+@pytest.fixture(scope="module")
+def slow(policy, episodes, other) -> SlowBatch:
+    return SlowBatch(policy, episodes, other)
+
+
 class TestAgainstTheSlowReference:
-    @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda o: o.loss)
-    def test_gradient_and_loss_are_those_written_out_by_hand(self, objective, policy, episodes):
-        expected, loss = slow_gradient(policy, episodes, objective)
+    @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
+    def test_gradient_and_loss_are_those_written_out_by_hand(self, objective, policy, episodes, slow):
+        expected, loss = slow.gradient(objective)
         found, terms = gradient_of(policy, episodes, objective)
 
         assert close(expected, found, 1e-5)
-        assert float(terms.loss) == pytest.approx(loss, rel=1e-5, abs=1e-7)
-        assert terms.clipped_low > 0
-        assert terms.clipped_high > 0
+        assert float(terms.loss) == pytest.approx(loss, rel=1e-5, abs=1e-6)
+        if objective.loss in ("dapo", "grpo", "dr_grpo"):
+            assert terms.policy.clipped_low > 0
+            assert terms.policy.clipped_high > 0
+        assert (terms.policy.clipped_dual > 0) == bool(objective.clip_dual)
 
+    @pytest.mark.parametrize("loss", LOSSES)
+    def test_every_average_and_every_ratio_of_every_loss(self, loss, policy, episodes, slow):
+        seen = []
+        ratios: tuple[Ratio, ...] = ("auto",) if loss in OWN_RATIO else ("token", "sequence", "product")
+        for ratio in ratios:
+            for average in AVERAGES:
+                objective = Objective(loss=loss, average=average, ratio=ratio)
+                expected, value = slow.gradient(objective)
+                found, terms = gradient_of(policy, episodes, objective, 64)
+                seen.append(expected)
+
+                assert close(expected, found, 1e-5), objective
+                assert float(terms.loss) == pytest.approx(value, rel=1e-5, abs=1e-6), objective
+        distinct = {tuple((vector[:200] * 1e6).round().tolist()) for vector in seen}
+        assert len(distinct) == 4 * (1 if loss in OWN_RATIO else 3)  # token, sequence, constant and sequence_sum
+
+    @pytest.mark.parametrize("estimator", ["k2", "k3"])
     @pytest.mark.parametrize("corrected", [True, False])
-    def test_the_kl_term_is_that_written_out_by_hand(self, corrected, policy, episodes):
-        objective = Objective(kl_coef=0.5, kl_ratio_correction=corrected)
-        other = babbler(double=True)
-        with torch.no_grad():
-            for parameter in other.model.parameters():
-                parameter.mul_(0.9)
-        valid = [row for row, episode in enumerate(episodes) if episode.valid]
-        expected, loss = slow_gradient(policy, episodes, objective, other)
-        found, terms = gradient_of(policy, episodes, objective, rows=valid, reference=other.logprobs)
+    @pytest.mark.parametrize("loss", ["dapo", "gspo", "gmpo"])
+    def test_the_kl_term_is_that_written_out_by_hand(self, loss, corrected, estimator, policy, episodes, other, slow):
+        objective = Objective(loss=loss, kl_coef=0.5, kl_ratio_correction=corrected, kl_estimator=estimator)
+        expected, value = slow.gradient(objective)
+        found, terms = gradient_of(policy, episodes, objective, reference=FrozenCopy(other))
 
         assert close(expected, found, 1e-5)
-        assert float(terms.loss) == pytest.approx(loss, rel=1e-5)
-        assert terms.kl > 0
+        assert float(terms.loss) == pytest.approx(value, rel=1e-5)
+        assert terms.policy.kl > 0
+
+    @pytest.mark.parametrize("truncated", ["keep", "mask"])
+    @pytest.mark.parametrize("zero_variance", ["keep", "drop"])
+    @pytest.mark.parametrize("average", ["token", "sequence", "constant", "sequence_sum"])
+    def test_masked_rows_and_dropped_groups(self, average, zero_variance, truncated, policy, episodes, other, slow):
+        """Also under a KL term and an entropy bonus, which reach the rows that have no advantage."""
+        selection = Selection(truncated=truncated, zero_variance=zero_variance)
+        objective = Objective(average=average, kl_coef=0.3, entropy_coef=0.2)
+        assert 0 < sum(e.ended for e in episodes) < len(episodes)
+        expected, value = slow.gradient(objective, selection)
+        found, terms = gradient_of(policy, episodes, objective, 64, selection=selection, reference=FrozenCopy(other))
+
+        assert close(expected, found, 1e-5)
+        assert float(terms.loss) == pytest.approx(value, rel=1e-5)
+
+    @pytest.mark.parametrize("loss", ["dapo", "gspo", "gmpo", "cispo"])
+    def test_weights_and_clips_of_strata(self, loss, policy, episodes, slow):
+        objective = Objective(loss=loss)
+        clips = {0: (0.02, 0.03), 3: (0.5, 0.6)}
+        strata = strata_of(episodes, objective, weights={0: 2.0, 1: 0.5, 3: 0.0}, clips=clips)
+        expected, value = slow.gradient(objective, strata=strata)
+        found, terms = gradient_of(policy, episodes, objective, 64, strata=strata)
+
+        assert close(expected, found, 1e-5)
+        assert float(terms.loss) == pytest.approx(value, rel=1e-5, abs=1e-6)
+        assert not close(slow.gradient(objective)[0], found, 1e-2)
 
 
 class TestWhatTheGradientDoesNotDependOn:
-    @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda o: o.loss)
+    @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
     @pytest.mark.parametrize("layout", ["packed", "plain"])
     def test_the_cut_into_microbatches_and_the_layout(self, objective, layout, policy, episodes):
         whole, _ = gradient_of(policy, episodes, objective, layout="plain")
@@ -170,13 +164,14 @@ class TestWhatTheGradientDoesNotDependOn:
 
         assert close(whole, gradient_of(policy, scattered, Objective())[0])
 
-    @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda o: o.loss)
+    @pytest.mark.parametrize("objective", OBJECTIVES, ids=named)
     def test_whether_rows_without_an_advantage_are_forwarded(self, objective, policy, episodes):
-        valid = [row for row, episode in enumerate(episodes) if episode.valid]
+        """All are where a KL term asks for it; this one pulls to the policy itself, with no force at all."""
         some, _ = gradient_of(policy, episodes, objective)
-        every, terms = gradient_of(policy, episodes, objective, rows=valid)
+        pulled = dataclasses.replace(objective, kl_coef=1e-300)
+        every, terms = gradient_of(policy, episodes, pulled, reference=FrozenCopy(policy))
 
-        assert terms.tokens > sum(e.length for e in episodes if e.valid and e.group != 2)
+        assert terms.policy.tokens == sum(e.length for e in episodes if e.valid)
         assert close(every, some)
 
     def test_log_probs_noted_for_the_environments_tokens(self, policy, episodes):
@@ -217,7 +212,7 @@ def sampled_and_now(policy: Policy, episodes: list[Episode]) -> list[tuple[float
         trajectory = trajectory_of(episode)
         own = torch.tensor(trajectory.own)
         with torch.no_grad():
-            pairs.append((sum(trajectory.logprobs), float(whole_forward(policy, trajectory)[own].sum())))
+            pairs.append((sum(trajectory.logprobs), float(whole_forward(policy, trajectory)[0][own].sum())))
     return pairs
 
 
@@ -241,8 +236,8 @@ class TestOneStep:
         result = step(policy, episodes, optimisation=Optimisation(token_budget=budget))
 
         assert result.terms is not None
-        assert float(result.terms.ratio_max) == pytest.approx(1.0, abs=1e-5)
-        assert (int(result.terms.clipped_low), int(result.terms.clipped_high)) == (0, 0)
+        assert float(result.terms.policy.ratio_max) == pytest.approx(1.0, abs=1e-5)
+        assert (int(result.terms.policy.clipped_low), int(result.terms.policy.clipped_high)) == (0, 0)
         assert result.trained_tokens == sum(
             e.length for e, advantage in zip(episodes, result.advantages, strict=True) if advantage != 0
         )
@@ -257,8 +252,8 @@ class TestOneStep:
         result = step(policy, batch(policy), optimisation=Optimisation(updates_per_batch=2, max_grad_norm=1e9))
 
         assert result.terms is not None
-        assert abs(float(result.terms.ratio_max) - 1) > 1e-3
-        assert int(result.terms.clipped_low) + int(result.terms.clipped_high) > 0
+        assert abs(float(result.terms.policy.ratio_max) - 1) > 1e-3
+        assert int(result.terms.policy.clipped_low) + int(result.terms.policy.clipped_high) > 0
 
     def test_the_gradient_is_scaled_down_to_its_limit(self):
         policy = babbler()
@@ -279,7 +274,7 @@ class TestOneStep:
             episode.reward = 0.5
         before = distance(policy, start, episodes)
         optimizer = torch.optim.SGD(policy.model.parameters(), lr=0.01)
-        step(policy, episodes, optimizer=optimizer, objective=Objective(kl_coef=1.0), reference=start.logprobs)
+        step(policy, episodes, optimizer=optimizer, objective=Objective(kl_coef=1.0), reference=FrozenCopy(start))
 
         assert distance(policy, start, episodes) < 0.995 * before
 
@@ -309,7 +304,7 @@ def test_groups_whose_rows_all_abstain_but_one_teach_nothing():
     episodes = batch(policy)
     for episode in episodes[1:4]:
         episode.valid = False
-    advantages = advantages_of(episodes, Objective())
+    credit = prepare(learner(policy), episodes, 0.0).credit
 
-    assert not advantages[:4].any()
-    assert advantages[4:].any()
+    assert not credit.per_row[:4].any()
+    assert credit.per_row[4:].any()

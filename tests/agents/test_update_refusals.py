@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from grpo_agents.collect import Episode
-from grpo_agents.config import Objective, Optimisation
-from grpo_agents.logprobs import LogProbs
+from grpo_agents.config import Optimisation
+from grpo_agents.logprobs import LogProbs, Reading
 from grpo_agents.policy import Policy
-from grpo_agents.update import Update, advantages_of
-from tests.agents.lessons import batch, step, trajectory_of
+from grpo_agents.prepare import prepare
+from grpo_agents.update import Update
+from tests.agents.lessons import batch, learner, step, trajectory_of
 from tests.agents.runs import babbler, identical, weights
 
 
@@ -68,7 +68,7 @@ class TestWhatLeavesTheWeightsUntouched:
     @pytest.mark.parametrize("value", [math.nan, -math.inf])
     def test_a_sampled_log_prob_that_is_not_finite_and_the_completion_is_named(self, adam, value):
         episodes = batch(adam[0])
-        rows = [row for row, a in enumerate(advantages_of(episodes, Objective())) if a < 0]
+        rows = [row for row, a in enumerate(prepare(learner(adam[0]), episodes, 0.0).credit.per_row) if a < 0]
         trajectory_of(episodes[rows[1]]).logprobs[0] = value
         result = self.refused(adam, episodes)
 
@@ -77,11 +77,11 @@ class TestWhatLeavesTheWeightsUntouched:
 
     def test_a_loss_that_is_finite_with_a_gradient_that_is_not(self, adam):
         class Steep(LogProbs):
-            def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-                values = super().__call__(*args, **kwargs)
-                if values.requires_grad:
-                    values.register_hook(lambda grad: grad * math.inf)
-                return values
+            def read(self, *args: Any, **kwargs: Any) -> Reading:
+                reading = super().read(*args, **kwargs)
+                if reading.logprobs.requires_grad:
+                    reading.logprobs.register_hook(lambda grad: grad * math.inf)
+                return reading
 
         policy = adam[0]
         result = self.refused(adam, batch(policy), logprobs=Steep(policy.model, policy.pad_id))
@@ -114,9 +114,10 @@ def test_a_second_pass_that_is_refused_keeps_the_first():
     calls = []
 
     class Failing(LogProbs):
-        def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        def read(self, *args: Any, **kwargs: Any) -> Reading:
             calls.append(1)
-            return super().__call__(*args, **kwargs) * (math.nan if len(calls) == 2 else 1.0)
+            reading = super().read(*args, **kwargs)
+            return dataclasses.replace(reading, logprobs=reading.logprobs * (math.nan if len(calls) == 2 else 1.0))
 
     logprobs = Failing(policy.model, policy.pad_id)
     thrice = dataclasses.replace(optimisation, updates_per_batch=3)

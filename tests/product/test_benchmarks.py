@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from gymnasium.vector import SyncVectorEnv
 
-from benchmarks.arms import ShuffledRewards
+from benchmarks.false_rewards import ShuffledRewards
 from benchmarks.intervals import difference_interval, mean_interval, t_quantile
 from benchmarks.learning import end_of_growth
 from tests.agents.foreign_envs import Word

@@ -1,0 +1,199 @@
+"""Credit: a batch's rewards, shaped and then compared, as one advantage per token.
+
+shaped rewards     what the environment paid, less a penalty for length, less k1 (the KL term in the reward)
+estimator          GroupCredit: compare within the group, the stratum or the batch (advantages.py)
+CriticCredit: compare with a value function (ppo.py)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from grpo_agents.advantages import compute_advantages, normalise_then_sum
+from grpo_agents.collect import Episode
+from grpo_agents.config import Objective, Selection
+from grpo_agents.lesson import Drawn
+from grpo_agents.overlong import overlong_penalty
+from grpo_agents.row_guard import number
+from grpo_gym.errors import GrpoGymError, InvalidValueError
+
+
+@dataclass(frozen=True)
+class Strata:
+    """What the strata of a batch's rows ask for.
+
+    Attributes:
+        names: Stratum of each row.
+        weights: Factor on its advantages, float64 [rows].
+        clip_low: How far its ratios may fall below 1, [rows].
+        clip_high: How far they may rise above it, [rows].
+    """
+
+    names: Sequence[str]
+    weights: Tensor
+    clip_low: Tensor
+    clip_high: Tensor
+
+    def rows(self, rows: Sequence[int]) -> Strata:
+        """Return the same of some rows."""
+        index = torch.tensor(rows, dtype=torch.int64)
+        names = [self.names[row] for row in rows]
+        return Strata(names, self.weights[index], self.clip_low[index], self.clip_high[index])
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What each token is worth.
+
+    Attributes:
+        advantages: Per token, float32 [N].
+        per_row: Per episode, float32 [rows], for logs; 0.0 in rows that drew nothing or are not valid.
+        values: What a critic expected before the update, [N]; None without one.
+        targets: What it is to learn, [N]; None without one.
+        figures: For the log.
+    """
+
+    advantages: Tensor
+    per_row: Tensor
+    values: Tensor | None = None
+    targets: Tensor | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def no_strata(rows: int, objective: Objective) -> Strata:
+    """Return what a batch asks for that is one stratum."""
+    ones = torch.ones(rows, dtype=torch.float64)
+    return Strata(["all"] * rows, ones, ones * objective.clip_low, ones * objective.clip_high)
+
+
+class NotFiniteError(GrpoGymError):
+    """Log-probs of a reference, or values of a critic, are not finite: nothing can be learned from the batch."""
+
+
+class Estimator(Protocol):
+    """Turns rewards into advantages."""
+
+    def __call__(
+        self, episodes: Sequence[Episode], drawn: Drawn, rewards: Tensor, penalties: Tensor | None, strata: Strata
+    ) -> Credit:
+        """Return the credit of the drawn tokens.
+
+        Args:
+            episodes: The whole batch.
+            drawn: Its own tokens.
+            rewards: Shaped reward of each episode, float64 [rows]; 0 in rows that are not valid.
+            penalties: What each token costs, [N], to be taken off its reward; None for nothing.
+            strata: Of each row.
+
+        Raises:
+            NotFiniteError: What it compares with is not finite.
+        """
+
+
+def shaped_rewards(episodes: Sequence[Episode], selection: Selection, max_tokens: int) -> Tensor:
+    """Return each episode's reward less its penalty for length, float64 [rows]; 0 in rows that are not valid."""
+    return torch.tensor([_shaped(e, selection, max_tokens) if e.valid else 0.0 for e in episodes], dtype=torch.float64)
+
+
+def lively_groups(
+    episodes: Sequence[Episode], objective: Objective, selection: Selection, max_tokens: int
+) -> list[int]:
+    """Return the groups with a spread of rewards among their valid rows, in the order they came.
+
+    A reward counts as it is compared: shaped by its length, and where components are normalised one by one, a spread
+    in any of them is one. A KL term in the reward does not count: it differs everywhere, whatever the answers.
+    """
+    found: dict[int, dict[str, list[float]]] = {}
+    for episode in episodes:
+        if episode.valid and episode.length:
+            compared = {"": _shaped(episode, selection, max_tokens)}
+            if objective.rewards == "normalise_then_sum":
+                compared |= components(episode)
+            of_group = found.setdefault(episode.group, {})
+            for name, value in compared.items():
+                of_group.setdefault(name, []).append(value)
+    return [group for group, of in found.items() if any(map(_spreads, of.values()))]
+
+
+def components(episode: Episode) -> dict[str, float]:
+    """Return the parts of an episode's reward that are finite numbers: of others, the scorer has abstained."""
+    parts = episode.info.get("rewards")
+    values = {str(name): number(value) for name, value in parts.items()} if isinstance(parts, dict) else {}
+    return {name: value for name, value in values.items() if math.isfinite(value)}
+
+
+def _spreads(values: Sequence[float]) -> bool:
+    """Whether values differ by more than rounding."""
+    return max(values) - min(values) > 1e-9 * max(map(abs, values))
+
+
+def _shaped(episode: Episode, selection: Selection, max_tokens: int) -> float:
+    if not selection.overlong_buffer:
+        return episode.reward
+    length = episode.longest_turn  # the limit is on a turn, so is the penalty
+    penalty = overlong_penalty(length, max_tokens, selection.overlong_buffer, selection.overlong_penalty)
+    return episode.reward + penalty
+
+
+@dataclass(frozen=True)
+class GroupCredit:
+    """Compares each completion with others: of its prompt, its stratum, or the batch. Every token gets the same."""
+
+    objective: Objective
+
+    def __call__(
+        self, episodes: Sequence[Episode], drawn: Drawn, rewards: Tensor, penalties: Tensor | None, strata: Strata
+    ) -> Credit:
+        """Return one advantage per completion, times its stratum's weight, on each of its tokens."""
+        valid = torch.tensor([episode.valid for episode in episodes])
+        groups = torch.tensor([episode.group for episode in episodes])
+        if penalties is not None:
+            rows = torch.tensor(drawn.rows, dtype=torch.int64)
+            rewards = rewards.index_add(0, rows, -drawn.per_row(penalties))
+        if self.objective.rewards == "normalise_then_sum":
+            advantages = self._over_components(episodes, groups, rewards, valid)
+        else:
+            of_strata = strata.names if self.objective.baseline in ("stratum", "shrinkage") else None
+            advantages = compute_advantages(
+                rewards,
+                groups,
+                scale=self.objective.scale,
+                baseline=self.objective.baseline,
+                valid=valid,
+                strata=of_strata,
+            )
+        advantages = (advantages * strata.weights).float()
+        return Credit(drawn.spread(advantages), advantages)
+
+    def _over_components(self, episodes: Sequence[Episode], groups: Tensor, rewards: Tensor, valid: Tensor) -> Tensor:
+        """Normalise each component of info["rewards"] in its group, and what was taken off the sum as one more."""
+        if not valid.any():
+            return torch.zeros(len(episodes))
+        tables = [components(e) if e.valid else {} for e in episodes]
+        found = sorted({name for of in tables for name in of})
+        if not found:
+            raise InvalidValueError(
+                "objective.rewards normalise_then_sum compares the components of info['rewards'], and no episode has "
+                "any: take sum_then_normalise"
+            )
+        asked = self.objective.reward_weights or dict.fromkeys(found, 1.0)
+        if unknown := [name for name in asked if name not in found]:
+            raise InvalidValueError(
+                f"objective.reward_weights names {unknown[0]!r}, which no episode has; "
+                f"this environment's info['rewards'] has {', '.join(found)}"
+            )
+        paid = torch.tensor([e.reward if e.valid else 0.0 for e in episodes], dtype=torch.float64)
+        columns = [[of.get(name, torch.nan) for of in tables] for name in asked]
+        values = torch.tensor(columns, dtype=torch.float64).T
+        weights = list(asked.values())
+        shaping = rewards - paid
+        if shaping.abs().max() > 0:
+            values, weights = torch.cat([values, shaping[:, None]], dim=1), [*weights, 1.0]
+        known = values.isfinite() & valid[:, None]
+        return normalise_then_sum(values.nan_to_num(), groups, torch.tensor(weights, dtype=torch.float64), valid=known)

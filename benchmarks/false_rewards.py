@@ -1,0 +1,80 @@
+"""Rewards that are not the task's: what must not teach it. Wrappers around a vector environment of single turns.
+
+shuffled   the batch's own rewards, permuted over its rows: noise of the same size
+random     a fair coin per completion
+format     1 for whatever the task's own reader can read as one answer, right or wrong
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorWrapper
+
+from grpo_gym.verdict import Reason
+
+UNREAD = (Reason.NO_ANSWER, Reason.UNPARSEABLE, Reason.HEDGED, Reason.TOO_BIG)
+"""Reasons by which a task says that it found no answer, none it can read, several, or one beyond its limits."""
+
+
+class ShuffledRewards(VectorWrapper):
+    """Permutes every batch's rewards over its rows, so that they say nothing about the completions."""
+
+    def __init__(self, env: Any, seed: int) -> None:
+        super().__init__(env)
+        self._rng = np.random.default_rng(seed)
+
+    def step(self, actions: Any) -> Any:
+        """Step, then permute the rewards."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        return observations, self._rng.permutation(rewards), terminated, truncated, infos
+
+
+class RandomRewards(VectorWrapper):
+    """Rewards every completion by the toss of a fair coin, 0 or 1, whatever it says."""
+
+    def __init__(self, env: Any, seed: int) -> None:
+        super().__init__(env)
+        self._rng = np.random.default_rng(seed)
+
+    def step(self, actions: Any) -> Any:
+        """Step, then toss a coin per row."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        coins = self._rng.integers(0, 2, size=np.shape(rewards)).astype(np.float64)
+        return observations, coins, terminated, truncated, infos
+
+
+class FormatRewards(VectorWrapper):
+    """Rewards 1 where `info["reason"]` is none of UNREAD, so for any one answer that the task can read, else 0."""
+
+    def __init__(self, env: Any, seed: int = 0) -> None:
+        super().__init__(env)
+
+    def step(self, actions: Any) -> Any:
+        """Step, then judge the form alone. Raises ValueError when a row says no reason."""
+        observations, _, terminated, truncated, infos = self.env.step(actions)
+        told = infos.get("_reason")
+        if told is None or not np.all(told):
+            raise ValueError("the reward format needs info['reason'] in every row: take an environment of grpo_gym")
+        read = np.array([reason not in UNREAD for reason in infos["reason"]], dtype=np.float64)
+        return observations, read, terminated, truncated, infos
+
+
+TRUE = "true"
+FALSE_REWARDS: dict[str, Callable[[Any, int], VectorWrapper]] = {
+    "shuffled": ShuffledRewards,
+    "random": RandomRewards,
+    "format": FormatRewards,
+}
+"""What a run's `reward` may name beside "true": a function of the environment and a seed."""
+
+
+def rewarded(env: Any, reward: str, seed: int) -> Any:
+    """Return an environment that pays the named reward. Raises ValueError for a name that does not exist."""
+    if reward == TRUE:
+        return env
+    if reward not in FALSE_REWARDS:
+        raise ValueError(f"reward must be one of true, {', '.join(FALSE_REWARDS)}; got {reward!r}")
+    return FALSE_REWARDS[reward](env, seed)
