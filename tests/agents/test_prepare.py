@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
@@ -59,7 +60,7 @@ class TestWeights:
         (lesson,) = prepared(policy, episodes, objective=Objective(average=average), selection=selection).lessons
         rows = [e for e in episodes if not drop or e.group != 2]
         counted = [e for e in rows if e.ended]
-        divisors = {
+        divisors: dict[str, Callable[[int], int]] = {
             "token": lambda n: sum(e.length for e in counted),
             "sequence": lambda n: n * len(rows),
             "constant": lambda n: MAX_TOKENS * len(rows),

@@ -89,14 +89,19 @@ class TestCopy:
 
 
 class TestInARun:
-    def test_it_moves_when_it_is_due_and_only_then(self):
+    def test_it_moves_when_it_is_due_and_only_then(self, monkeypatch):
         moves: list[tuple[int, float]] = []
         config = short(steps=5, objective={"kl_coef": 0.1}, reference={"sync_every": 2, "sync_mix": 0.3})
         agent = GRPO(babbler(), vector(Word, 12, AutoresetMode.NEXT_STEP), config)
         reference = agent.reference
         assert isinstance(reference, FrozenCopy)
         original = reference.move
-        reference.move = lambda policy, mix: (moves.append((agent.step, mix)), original(policy, mix))[1]  # type: ignore[method-assign]
+
+        def move(policy: Policy, mix: float) -> None:
+            moves.append((agent.step, mix))
+            original(policy, mix)
+
+        monkeypatch.setattr(reference, "move", move)
         agent.learn()
 
         assert moves == [(2, 0.3), (4, 0.3)]

@@ -238,7 +238,13 @@ class TestLogs:
         class Strange(Word):
             def step(self, action: str) -> Any:
                 observation, reward, terminated, truncated, info = super().step(action)
-                odd = {"reason": np.array([1.0, math.nan]), "tier": object(), "problem_id": 3, "abstain": None, "rewards": [1]}
+                odd = {
+                    "reason": np.array([1.0, math.nan]),
+                    "tier": object(),
+                    "problem_id": 3,
+                    "abstain": None,
+                    "rewards": [1],
+                }
                 return observation, reward, terminated, truncated, info | odd
 
         metrics = learn(babbler(), short(), vector(Strange, 12, AutoresetMode.NEXT_STEP), path=tmp_path)
