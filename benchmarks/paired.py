@@ -45,11 +45,15 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """`<first> higher`, `<second> higher`, or "no difference" where the interval holds the neutral value."""
+        """`<first> higher`, `<second> higher`, or "no difference" where the interval holds the neutral value.
+
+        A ratio is one of what was needed: there it is `<first> needs more`, and so on.
+        """
+        word = "needs more" if self.neutral else "higher"
         if self.low > self.neutral:
-            return f"{self.first} higher"
+            return f"{self.first} {word}"
         if self.high < self.neutral:
-            return f"{self.second} higher"
+            return f"{self.second} {word}"
         return NO_DIFFERENCE
 
 

@@ -107,7 +107,7 @@ def compared(
 def compared_speed(arms: Arms, pairs: Iterable[tuple[str, str]], gain: float, subject: str = "") -> list[Finding]:
     """Compare pairs of arms by the ratio of completions that they needed for a gain; fewer are better."""
     times = {arm: per_seed(results, lambda result: reached(result, gain)) for arm, results in arms.items()}
-    figure = f"completions until +{gain:g} (fewer are better)"
+    figure = f"completions until +{gain:g}"
     return [Finding(subject, figure, ratio(a, b, times[a], times[b]), (a, b)) for a, b in pairs]
 
 

@@ -44,6 +44,7 @@ class Episode:
         valid: False when the row must not teach: the scorer abstained, or it was skipped.
         skipped: Why nothing can be made of the row: TOO_LONG or NOT_FINITE; "" for the others.
         info: The last step's info (reason, feedback, rewards), with the reset's labels (task, tier, problem_id).
+        seed: What the environment was reset with.
     """
 
     group: int
@@ -54,6 +55,7 @@ class Episode:
     valid: bool = True
     skipped: str = ""
     info: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
 
     @property
     def length(self) -> int:
@@ -105,7 +107,8 @@ def collect(
     observations, infos = reset_rows(env, [seed for seed in seeds for _ in range(group_size)])
     check_group(observations, group_size)
     episodes = [
-        Episode(row // group_size, str(text), None, info=row_info(infos, row)) for row, text in enumerate(observations)
+        Episode(row // group_size, str(text), None, info=row_info(infos, row), seed=seeds[row // group_size])
+        for row, text in enumerate(observations)
     ]
     _first_turn(policy, episodes, group_size, sampling, generator, greedy)
     live = np.array([not episode.skipped for episode in episodes])

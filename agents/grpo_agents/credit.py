@@ -7,9 +7,11 @@ CriticCredit: compare with a value function (ppo.py)
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 import torch
@@ -22,6 +24,9 @@ from grpo_agents.lesson import Drawn
 from grpo_agents.overlong import overlong_penalty
 from grpo_agents.row_guard import number
 from grpo_gym.errors import GrpoGymError, InvalidValueError
+from grpo_gym.verdict import SOLVED
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,12 @@ def _shaped(episode: Episode, selection: Selection, max_tokens: int) -> float:
     return episode.reward + penalty
 
 
+@lru_cache(maxsize=256)
+def _say_missing(name: str, found: str) -> None:
+    """Warn, once, of a weighted component that a batch lacks: a slip, or a task of a mixture that has others."""
+    logger.warning("no episode of a batch has the reward component %r of reward_weights; there are %s", name, found)
+
+
 @dataclass(frozen=True)
 class GroupCredit:
     """Compares each completion with others: of its prompt, its stratum, or the batch. Every token gets the same."""
@@ -182,12 +193,14 @@ class GroupCredit:
                 "objective.rewards normalise_then_sum compares the components of info['rewards'], and no episode has "
                 "any: take sum_then_normalise"
             )
-        asked = self.objective.reward_weights or dict.fromkeys(found, 1.0)
-        if unknown := [name for name in asked if name not in found]:
+        asked = self.objective.reward_weights or {name: 1.0 for name in found if name != SOLVED}
+        if not set(asked) & set(found):
             raise InvalidValueError(
-                f"objective.reward_weights names {unknown[0]!r}, which no episode has; "
+                f"objective.reward_weights names {', '.join(asked) or 'nothing'}, which no episode has; "
                 f"this environment's info['rewards'] has {', '.join(found)}"
             )
+        for name in sorted(set(asked) - set(found)):
+            _say_missing(name, ", ".join(found))
         paid = torch.tensor([e.reward if e.valid else 0.0 for e in episodes], dtype=torch.float64)
         columns = [[of.get(name, torch.nan) for of in tables] for name in asked]
         values = torch.tensor(columns, dtype=torch.float64).T

@@ -15,7 +15,7 @@ from grpo_agents.lesson import own_logprobs
 from grpo_agents.rollouts import Rollout, by_group
 from grpo_agents.update import Update
 
-ALL_WRONG = 0.7
+ALL_WRONG = 0.6
 """Share of groups that are all wrong from which on it is worth a warning."""
 
 
@@ -109,6 +109,7 @@ def completion_records(step: int, rollout: Rollout, strata: Strata, result: Upda
             "step": step,
             "completion_id": f"{step}-{row}",
             "group": episode.group,
+            "seed": episode.seed,
             "problem_id": episode.info.get("problem_id", ""),
             "task": episode.info.get("task", ""),
             "tier": episode.info.get("tier"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -132,16 +133,16 @@ def prepare(
         teaching &= drawn.per_row(credit.advantages != 0) > 0
     if not teaching.any():
         return Prepared([], credit, figures)
-    part = _minibatch_of_row(drawn, learner.optimisation.minibatches, generator)
+    part = _minibatch_of_row(drawn, teaching, learner.optimisation.minibatches, generator)
     tokens = _tokens(drawn, credit, strata, *_weights(drawn, counted, part, learner))
+    if objective.entropy_share < 1:
+        tokens = dataclasses.replace(tokens, keep=_of_high_entropy(learner, drawn, tokens))
     taught, chosen = drawn.of_rows(teaching)
     lesson = Lesson(taught, tokens.pick(chosen))
     if reference is not None:
         lesson = lesson.with_(reference=learner.held(taught))
     if objective.correction != "none":
         lesson = _corrected(learner, lesson, figures)
-    if objective.entropy_share < 1:
-        lesson = _of_high_entropy(learner, lesson)
     of_teaching = part[teaching]
     return Prepared([lesson.part(of_teaching == number) for number in of_teaching.unique()], credit, figures)
 
@@ -176,14 +177,19 @@ def _counted(learner: Learner, episodes: Sequence[Episode], drawn: Drawn) -> _Co
     return _Counted(rows, dropped, len({episodes[row].group for row in drawn.rows} - lively))
 
 
-def _minibatch_of_row(drawn: Drawn, count: int, generator: torch.Generator | None) -> Tensor:
-    """Deal whole groups out to minibatches, as evenly as can be. Returns each row's minibatch, int64 [R]."""
-    groups = len(drawn.groups)
-    count = min(count, groups)
-    numbers = torch.zeros(groups, dtype=torch.int64)
+def _minibatch_of_row(drawn: Drawn, teaching: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
+    """Deal whole groups out to minibatches, those that teach first and each kind as evenly as can be: [R] int64."""
+    sizes = torch.tensor([len(group.tails) for group in drawn.groups])
+    group_of_row = torch.arange(len(sizes)).repeat_interleave(sizes)
+    teach = torch.zeros(len(sizes), dtype=torch.bool)
+    teach[group_of_row[teaching]] = True
+    numbers = torch.zeros(len(sizes), dtype=torch.int64)
+    count = min(count, int(teach.sum()))
     if count > 1:
-        numbers[torch.randperm(groups, generator=generator)] = torch.arange(groups) % count
-    return numbers.repeat_interleave(torch.tensor([len(group.tails) for group in drawn.groups]))
+        dealt = torch.randperm(len(sizes), generator=generator)
+        dealt = torch.cat([dealt[teach[dealt]], dealt[~teach[dealt]]])
+        numbers[dealt] = torch.arange(len(sizes)) % count
+    return numbers[group_of_row]
 
 
 def _weights(drawn: Drawn, counted: _Counted, part: Tensor, learner: Learner) -> tuple[Tensor, Tensor]:
@@ -241,10 +247,7 @@ def _corrected(learner: Learner, lesson: Lesson, figures: Figures) -> Lesson:
     return lesson.with_(old=old, factor=factor)
 
 
-def _of_high_entropy(learner: Learner, lesson: Lesson) -> Lesson:
-    """Let only the tokens of highest entropy count in the policy term."""
-    entropies = learner.logprobs.frozen_entropies(
-        lesson.drawn.groups, learner.temperature, learner.optimisation.token_budget
-    )
-    keep = high_entropy(entropies.cpu(), lesson.tokens.weights != 0, learner.objective.entropy_share)
-    return lesson.with_(keep=keep)
+def _of_high_entropy(learner: Learner, drawn: Drawn, tokens: Tokens) -> Tensor:
+    """Return which tokens the policy term counts: those of highest entropy among all that have a weight, bool [N]."""
+    entropies = learner.logprobs.frozen_entropies(drawn.groups, learner.temperature, learner.optimisation.token_budget)
+    return high_entropy(entropies.cpu(), tokens.weights != 0, learner.objective.entropy_share)

@@ -1,9 +1,9 @@
 """The completions of a finished run, scored again: by another reward, or by the same one after it was mended.
 
-No model is needed and no learning library: a run's problems are a pure function of its seed. The environment of
-config.yaml, reset with `seeds_for("train", seed, step, prompts)[group]`, shows the problem that the policy saw, and the
-completion stands in the log. That it is the same problem is checked for every completion (by `problem_id`, or by the
-text where an environment gives none); where it is not, the completion is left out, and counted under the cause.
+No model is needed and no learning library: a run's problems are a pure function of their seeds. The environment of
+config.yaml, reset with a completion's seed, shows the problem that the policy saw, and the completion stands in the
+log. That it is the same problem is checked for every completion (by `problem_id`, or by the text where an environment
+gives none); where it is not, the completion is left out, and counted under the cause.
 
     one turn, our environment    `score_all`: errors are verdicts, equal answers are judged once, slow rewards pooled
     several turns, or not ours   the texts are played again; no reward is given then, the environment judges
@@ -155,17 +155,20 @@ class _Scorer:
         waiting: list[tuple[int, str, Drawn]] = []
         for place, record in enumerate(records):
             texts, group = _texts(record), record["group"]
-            if not texts or group >= len(seeds):
+            seed = record.get("seed")
+            if seed is None and group < len(seeds):
+                seed = seeds[group]
+            if not texts or seed is None:
                 results.append(OTHER_PROBLEM if texts else NOTHING_SAID)
                 continue
             if self.stream is None:
-                results.append(self._play(record, texts, seeds[group]))
+                results.append(self._play(record, texts, seed))
                 continue
-            if group not in drawn:
-                drawn[group] = self._drawn(seeds[group], record)
-            judged = self._own(record, texts, drawn[group], seeds[group])
+            if seed not in drawn:
+                drawn[seed] = self._drawn(seed, record)
+            judged = self._own(record, texts, drawn[seed], seed)
             if judged is None:
-                waiting.append((place, texts[0], drawn[group]))
+                waiting.append((place, texts[0], drawn[seed]))
             results.append(judged)
         verdicts = score_all(self.reward, [(text, of) for _, text, of in waiting], holder=self.env.unwrapped)
         for (place, _, _), verdict in zip(waiting, verdicts, strict=True):

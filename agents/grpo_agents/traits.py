@@ -47,7 +47,8 @@ class ModelTraits:
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
         self._untyped: Any = model  # some of its methods carry no annotations
-        self.arguments = frozenset(inspect.signature(model.forward).parameters)
+        base: Any = getattr(model, "get_base_model", lambda: model)  # peft hides the signature of what it wraps
+        self.arguments = frozenset(inspect.signature(base().forward).parameters)
         self.cache_argument = "cache" if "cache" in self.arguments else "past_key_values"
 
     @cached_property

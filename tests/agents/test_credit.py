@@ -150,8 +150,16 @@ class TestSeveralRewards:
         assert components(rows[1]) == {"right": 0.0}
 
     def test_a_component_that_no_episode_has_is_told(self):
-        with pytest.raises(InvalidValueError, match=r"reward_weights names 'lenght', .* has right, short"):
+        with pytest.raises(InvalidValueError, match=r"reward_weights names lenght, .* has right, short"):
             credit(episodes(), self.objective(lenght=1))
+
+    def test_one_of_several_that_a_batch_lacks_is_said_and_counts_nowhere(self, caplog):
+        """Other tasks of a mixture may have it."""
+        alone = credit(episodes(), self.objective(right=1))
+        both = credit(episodes(), self.objective(right=1, wide=2))
+
+        assert torch.equal(alone, both)
+        assert "'wide'" in caplog.text
 
     @pytest.mark.parametrize("rewards", [{}, None, [1.0]])
     def test_an_environment_without_components_is_told(self, rewards):

@@ -118,7 +118,7 @@ class TestFindingTheProblemAgain:
         assert set(seen) == shown
 
     def test_a_completion_of_another_problem_is_left_out_and_the_others_are_not(self, letters):
-        rewrite(letters, {"problem_id": "toy.letters-t0-0123456789abcdef"}, {}, {"group": 3})
+        rewrite(letters, {"problem_id": "toy.letters-t0-0123456789abcdef"}, {}, {"group": 3, "seed": 4711})
         found = rescore(letters)
 
         assert found.left_out == {OTHER_PROBLEM: 2}
@@ -126,11 +126,22 @@ class TestFindingTheProblemAgain:
 
     @pytest.mark.parametrize("env", [LETTERS, WORD, GUESS])
     def test_under_another_seed_nothing_is_scored(self, tmp_path, env):
+        """Logs from before completions kept their seed: it follows from the config's."""
         log = trained(tmp_path / "run", env=env)
+        rewrite(log, *[{"seed": None}] * 24)
         text = (log.path / "config.yaml").read_text()
         (log.path / "config.yaml").write_text(text.replace("\nseed: 0\n", "\nseed: 1\n"))
 
         assert rescore(log) == Rescoring([], left_out={OTHER_PROBLEM: 24})  # type: ignore[arg-type]
+
+    def test_refilled_groups_have_problems_of_their_own(self, tmp_path):
+        """More groups than prompts, whose seeds do not follow from their number."""
+        log = trained(tmp_path / "run", env=GUESS, selection={"refill_rounds": 2}, prompts=2, steps=1)
+        found = rescore(log)
+
+        assert max(record["group"] for record in lines_of(log)) >= 2
+        assert not found.left_out
+        assert all(row.new == row.old for row in found.rows)
 
     def test_a_run_on_an_environment_that_was_given_is_not_taken_for_one_of_its_config(self, tmp_path):
         learn(babbler(), short(), vector(Word, 12, AutoresetMode.NEXT_STEP), path=tmp_path / "run")

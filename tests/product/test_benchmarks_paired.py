@@ -87,7 +87,7 @@ def test_a_comparison_is_the_mirror_of_its_reverse_whatever_the_order(pairs: Any
 def test_a_verdict_needs_the_whole_interval_on_one_side() -> None:
     assert Comparison("a", "b", 1.0, 0.0, 2.0, 8).verdict == "no difference"
     assert Comparison("a", "b", 0.9, 0.7, 1.0, 8, neutral=1.0).verdict == "no difference"
-    assert Comparison("a", "b", 0.9, 0.7, 0.99, 8, neutral=1.0).verdict == "b higher"
+    assert Comparison("a", "b", 0.9, 0.7, 0.99, 8, neutral=1.0).verdict == "b needs more"
 
 
 def test_a_ratio_is_a_geometric_mean_of_the_seeds_that_both_reached() -> None:
