@@ -35,7 +35,7 @@ def row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
     """Return one row's info from any Gymnasium vector infos, as plain Python values; absent keys are left out."""
     info: dict[str, Any] = {}
     for key, value in infos.items():
-        if key.startswith("_"):
+        if not isinstance(key, str) or key.startswith("_"):  # keys of others may be anything; a name is a text
             continue
         mask = infos.get(f"_{key}")
         if mask is not None and not mask[row]:

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from grpo_agents.advantages.measuring import LARGEST
 from grpo_agents.config import Sampling
 from grpo_agents.environments import ask, check_group, check_text, reset_rows
 from grpo_agents.policy import Policy
@@ -230,7 +231,7 @@ def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarr
         episode.reward += reward
         info = row_info(final if final is not None and done[row] else infos, int(row))
         episode.info.update(info)
-        if not math.isfinite(reward):
+        if not abs(episode.reward) <= LARGEST:  # NaN, infinite, or too large to be squared
             episode.skip(NOT_FINITE)
         if info.get("abstain"):
             episode.valid = False

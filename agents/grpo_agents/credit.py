@@ -1,14 +1,13 @@
 """Credit: a batch's rewards, shaped and then compared, as one advantage per token.
 
-shaped rewards     what the environment paid, less a penalty for length, less k1 (the KL term in the reward)
-estimator          GroupCredit: compare within the group, the stratum or the batch (advantages.py)
-CriticCredit: compare with a value function (ppo.py)
+shaped rewards    what the environment paid, less a penalty for length, less k1 (the KL term in the reward)
+GroupCredit       compares within the group, the stratum or the batch (advantages/)
+CriticCredit      compares with a value function (ppo.py)
 """
 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,12 +17,13 @@ import torch
 from torch import Tensor
 
 from grpo_agents.advantages import compute_advantages, normalise_then_sum
+from grpo_agents.advantages.measuring import LARGEST, rounding
 from grpo_agents.collect import Episode
 from grpo_agents.config import Objective, Selection
 from grpo_agents.lesson import Drawn
 from grpo_agents.overlong import overlong_penalty
 from grpo_agents.row_guard import number
-from grpo_gym.errors import GrpoGymError, InvalidValueError
+from grpo_gym.errors import GrpoGymError
 from grpo_gym.verdict import SOLVED
 
 logger = logging.getLogger(__name__)
@@ -77,8 +77,11 @@ def no_strata(rows: int, objective: Objective) -> Strata:
     return Strata(["all"] * rows, ones, ones * objective.clip_low, ones * objective.clip_high)
 
 
-class NotFiniteError(GrpoGymError):
-    """Log-probs of a reference, or values of a critic, are not finite: nothing can be learned from the batch."""
+class UnusableBatchError(GrpoGymError):
+    """Nothing can be learned from a batch: what it is compared with is not finite, or it has no component to compare.
+
+    It costs the step; several in a row end the run with the cause.
+    """
 
 
 class Estimator(Protocol):
@@ -97,7 +100,7 @@ class Estimator(Protocol):
             strata: Of each row.
 
         Raises:
-            NotFiniteError: What it compares with is not finite.
+            UnusableBatchError: What it compares with is not finite.
         """
 
 
@@ -119,7 +122,8 @@ def lively_groups(
         if episode.valid and episode.length:
             compared = {"": _shaped(episode, selection, max_tokens)}
             if objective.rewards == "normalise_then_sum":
-                compared |= components(episode)
+                parts = components(episode)
+                compared |= {name: parts[name] for name in objective.reward_weights or parts if name in parts}
             of_group = found.setdefault(episode.group, {})
             for name, value in compared.items():
                 of_group.setdefault(name, []).append(value)
@@ -127,15 +131,18 @@ def lively_groups(
 
 
 def components(episode: Episode) -> dict[str, float]:
-    """Return the parts of an episode's reward that are finite numbers: of others, the scorer has abstained."""
+    """Return the parts of an episode's reward that are numbers to reckon with: of others, the scorer has abstained.
+
+    `solved` is no part of it: it says what the reward means.
+    """
     parts = episode.info.get("rewards")
     values = {str(name): number(value) for name, value in parts.items()} if isinstance(parts, dict) else {}
-    return {name: value for name, value in values.items() if math.isfinite(value)}
+    return {name: value for name, value in values.items() if abs(value) <= LARGEST and name != SOLVED}
 
 
 def _spreads(values: Sequence[float]) -> bool:
     """Whether values differ by more than rounding."""
-    return max(values) - min(values) > 1e-9 * max(map(abs, values))
+    return max(values) - min(values) > rounding(torch.float64) * max(map(abs, values))
 
 
 def _shaped(episode: Episode, selection: Selection, max_tokens: int) -> float:
@@ -189,13 +196,13 @@ class GroupCredit:
         tables = [components(e) if e.valid else {} for e in episodes]
         found = sorted({name for of in tables for name in of})
         if not found:
-            raise InvalidValueError(
+            raise UnusableBatchError(
                 "objective.rewards normalise_then_sum compares the components of info['rewards'], and no episode has "
                 "any: take sum_then_normalise"
             )
-        asked = self.objective.reward_weights or {name: 1.0 for name in found if name != SOLVED}
+        asked = self.objective.reward_weights or dict.fromkeys(found, 1.0)
         if not set(asked) & set(found):
-            raise InvalidValueError(
+            raise UnusableBatchError(
                 f"objective.reward_weights names {', '.join(asked) or 'nothing'}, which no episode has; "
                 f"this environment's info['rewards'] has {', '.join(found)}"
             )

@@ -7,7 +7,8 @@ times, and held-out problems are held-out seeds whose content nobody has checked
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,7 +135,12 @@ def check_spaces(env: VectorEnv[Any, Any, Any]) -> None:
 
 def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
     """Return `count` episode seeds that depend on nothing but the arguments."""
-    return [stable_hash(purpose, seed, step, place) % MAX_SEED for place in range(count)]
+    return list(itertools.islice(seed_stream(purpose, seed, step), count))
+
+
+def seed_stream(purpose: str, seed: int, step: int) -> Iterator[int]:
+    """Yield episode seeds without end; they depend on nothing but the arguments."""
+    return (stable_hash(purpose, seed, step, place) % MAX_SEED for place in itertools.count())
 
 
 def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:

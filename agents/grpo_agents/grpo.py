@@ -112,7 +112,9 @@ class GRPO:
         self.reference: Reference | None = None
         self.kl_coef = self.config.objective.kl_coef
         if self.kl_coef > 0:
-            self.reference = make_reference(policy, self.config.reference.kind, reference)
+            kind = self.config.reference.kind
+            moving = kind == "auto" and self.config.reference.sync_every > 0  # only a copy can move
+            self.reference = make_reference(policy, "copy" if moving else kind, reference)
         self.optimizer = make_optimizer(policy, self.config)
         self.stratifier = Stratifier(self.config.strata)
         self.retirement = Retirement(self.config.selection.retire_at, self.config.selection.retire_after)
@@ -216,7 +218,7 @@ class GRPO:
         self.stratifier.observe([*facts.values()], right, rewards, self.step - 1)
         for fact, (rate, _) in zip(facts.values(), rates, strict=True):
             self.retirement.observe(fact.problem_id, rate)
-        measured = result.mean_kl()
+        measured = self.measured_kl(result)
         if config.objective.kl_target and measured is not None:
             self.kl_coef = next_kl_coef(self.kl_coef, measured, config.objective.kl_target, config.objective.kl_horizon)
         if self.reference is not None and config.reference.sync_every and self.step % config.reference.sync_every == 0:
@@ -277,6 +279,11 @@ class GRPO:
             raise CheckpointError(f"checkpoint {path} is damaged: {error!r}") from error
         restore(self.env, state.get("environment", {}))
         self.folder.forget_after(self.step)
+
+    def measured_kl(self, result: Update) -> float | None:
+        """Return the mean KL to the reference that an update measured, None where it was refused or is not finite."""
+        measured = None if result.refused else result.mean_kl()
+        return measured if measured is not None and math.isfinite(measured) else None
 
     def _advise(self, metrics: Metrics) -> None:
         """Say once when the groups teach next to nothing: a flat curve is then no verdict on the method."""

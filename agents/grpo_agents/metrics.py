@@ -12,7 +12,7 @@ from grpo_agents.advantages import flat_expected, group_statistics
 from grpo_agents.collect import Episode
 from grpo_agents.credit import Strata
 from grpo_agents.lesson import own_logprobs
-from grpo_agents.rollouts import Rollout, by_group
+from grpo_agents.rollouts import Rollout
 from grpo_agents.update import Update
 
 ALL_WRONG = 0.6
@@ -94,7 +94,7 @@ def _of_strata(episodes: Sequence[Episode], strata: Strata, result: Update) -> d
         figures |= {
             f"strata/{name}/share": len(rows) / len(episodes),
             f"strata/{name}/reward": _mean([e.reward for e in judged]),
-            f"strata/{name}/pass@1": _mean([rate for rate, _ in by_group(judged)]),
+            f"strata/{name}/pass@1": _mean([float(e.reward >= 1.0) for e in judged]),
             f"strata/{name}/adv_std": float(advantages.std(correction=0)),
             f"strata/{name}/weight": float(strata.weights[torch.tensor(rows)].mean()),
         }
@@ -141,6 +141,7 @@ def _loss_metrics(result: Update) -> dict[str, float]:
         "clip/low": "clip_low",
         "clip/high": "clip_high",
         "clip/dual": "clip_dual",
+        "tokens/kept": "kept_tokens",
         "ratio/min": "ratio_min",
         "ratio/max": "ratio_max",
     }

@@ -19,13 +19,14 @@ from torch import Tensor
 from grpo_agents import config as configs
 from grpo_agents.advantages import whitened
 from grpo_agents.collect import Episode
-from grpo_agents.credit import Credit, NotFiniteError, Strata
+from grpo_agents.credit import Credit, Strata, UnusableBatchError
 from grpo_agents.critic import Critic, make_critic
 from grpo_agents.gae import explained_variance, gae, length_adaptive_lambda, returns
 from grpo_agents.grpo import GRPO
 from grpo_agents.lesson import Drawn
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import Learner
+from grpo_agents.update import Update
 
 
 class PPO(GRPO):
@@ -55,6 +56,10 @@ class PPO(GRPO):
             value_clip=options.value_clip,
             policy_rests=self.step <= options.warmup_steps,
         )
+
+    def measured_kl(self, result: Update) -> float | None:
+        """Return the mean KL of an update; None as long as the policy rests, and so cannot be steered."""
+        return None if self.step <= self.config.critic.warmup_steps else super().measured_kl(result)
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """Return what a checkpoint keeps beside the policy: the critic too."""
@@ -87,7 +92,7 @@ class CriticCredit:
         temperature, budget = self.config.sampling.temperature, self.config.optimisation.token_budget
         values = self.critic.frozen(drawn.groups, temperature, budget).cpu()
         if not values.isfinite().all():
-            raise NotFiniteError("the critic's values are not finite")
+            raise UnusableBatchError("the critic's values are not finite")
         paid = torch.zeros(len(values), dtype=torch.float64)
         last = drawn.lengths.cumsum(0) - 1
         paid[last] = rewards[torch.tensor(drawn.rows, dtype=torch.int64)]

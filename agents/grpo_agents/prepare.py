@@ -15,8 +15,8 @@ from grpo_agents.credit import (
     Credit,
     Estimator,
     GroupCredit,
-    NotFiniteError,
     Strata,
+    UnusableBatchError,
     lively_groups,
     no_strata,
     shaped_rewards,
@@ -70,11 +70,11 @@ class Learner:
         return source.frozen(drawn.groups, self.temperature, self.optimisation.token_budget).cpu()
 
     def held(self, drawn: Drawn) -> Tensor:
-        """Return the log-prob of each drawn token under the reference. Raises NotFiniteError."""
+        """Return the log-prob of each drawn token under the reference. Raises UnusableBatchError."""
         assert self.reference is not None
         values = self.frozen(self.reference, drawn)
         if not values.isfinite().all():
-            raise NotFiniteError("the reference's log-probs are not finite")
+            raise UnusableBatchError("the reference's log-probs are not finite")
         return values
 
 
@@ -110,7 +110,7 @@ def prepare(
         generator: Decides which groups make a minibatch; None for torch's own.
 
     Raises:
-        NotFiniteError: Log-probs of the reference or values of the critic are not finite.
+        UnusableBatchError: Log-probs of the reference or values of the critic are not finite.
     """
     objective, reference = learner.objective, learner.reference if kl_coef > 0 else None
     strata = strata or no_strata(len(episodes), objective)
@@ -120,7 +120,7 @@ def prepare(
     penalties = None
     if reference is not None and objective.kl_estimator == "k1":
         if not drawn.sampled.isfinite().all():
-            raise NotFiniteError("sampled log-probs are not finite, and kl_estimator k1 takes them off the reward")
+            raise UnusableBatchError("sampled log-probs are not finite, and kl_estimator k1 takes them off the reward")
         gap = k1(drawn.sampled, learner.held(drawn), torch.ones_like(drawn.sampled, dtype=torch.bool))
         penalties, reference = kl_coef * gap, None
         figures["kl"] = float(gap.mean()) if len(gap) else 0.0

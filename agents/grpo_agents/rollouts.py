@@ -24,7 +24,7 @@ from gymnasium.vector import VectorEnv
 from grpo_agents.collect import Episode, collect
 from grpo_agents.config import TrainConfig
 from grpo_agents.credit import lively_groups
-from grpo_agents.environments import MAX_SEED, EnvironmentRaisedError, reset_rows
+from grpo_agents.environments import EnvironmentRaisedError, reset_rows, seed_stream
 from grpo_agents.policy import Policy
 from grpo_agents.retirement import Retirement
 from grpo_agents.row_guard import number
@@ -93,7 +93,7 @@ class Rollouts:
         Raises:
             EnvironmentRaisedError: The environment raised.
         """
-        seeds = candidates(self.config.seed, step)
+        seeds = seed_stream("train", self.config.seed, step)
         episodes: list[Episode] = []
         rounds = retired = 0
         lively: list[int] = []
@@ -173,16 +173,11 @@ class Rollouts:
         ]
 
 
-def candidates(seed: int, step: int) -> Iterator[int]:
-    """Yield the seeds of a step's prompts, without end; they depend on nothing but the arguments."""
-    return (stable_hash("train", seed, step, place) % MAX_SEED for place in itertools.count())
-
-
 def prompt_facts(policy: Policy, text: str, info: dict[str, Any]) -> PromptFacts:
     """Return the facts of a prompt: its text as the policy reads it, and what the environment says of it."""
     tier = info.get("tier")
     return PromptFacts(
-        problem_id=str(info.get("problem_id", "")),
+        problem_id=name if isinstance(name := info.get("problem_id"), str) else "",
         task=str(info.get("task", "all")),
         tier=int(tier) if isinstance(tier, numbers.Integral) else None,  # an environment of others may mean anything
         tokens=len(policy.render([{"role": "user", "content": text}])),

@@ -166,8 +166,8 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
         raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
     torch.manual_seed(config.seed)
     choice = EnvChoice.of(config)
-    wanted = resumed and config.objective.kl_coef > 0 and config.reference.kind != "adapter"
-    start = load_policy(config) if wanted and not has_adapter(policy.model) else None
+    copied = not has_adapter(policy.model) or config.reference.kind == "copy" or config.reference.sync_every > 0
+    start = load_policy(config) if resumed and config.objective.kl_coef > 0 and copied else None
     agent = agent_class(config)(
         policy, config=config, reference=start, folder=folder, on_step=reporter.step, on_stop=reporter.stop
     )

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from grpo_agents.collect import Episode
-from grpo_agents.credit import NotFiniteError, Strata
+from grpo_agents.credit import Strata, UnusableBatchError
 from grpo_agents.kl import kl_in_loss
 from grpo_agents.lesson import Lesson, Tokens, own_logprobs
 from grpo_agents.logprobs import Reading
 from grpo_agents.losses import LossTerms, importance_ratio, on_policy_enough, policy_loss
 from grpo_agents.packing import Microbatch
-from grpo_agents.prepare import Learner, prepare
+from grpo_agents.prepare import Learner, Prepared, prepare
 from grpo_agents.value_loss import ValueTerms, value_loss
 
 
@@ -91,12 +91,12 @@ def update(
     coef = learner.objective.kl_coef if kl_coef is None else kl_coef
     try:
         prepared = prepare(learner, episodes, coef, strata, generator)
-    except NotFiniteError as error:
+    except UnusableBatchError as error:
         return Update.none(len(episodes), str(error))
     parts = max(1, len(prepared.lessons))
     result = Update(prepared.credit.per_row, None, 0.0, 0, "", figures=prepared.figures, minibatches=parts)
     if not prepared.lessons:
-        return dataclasses.replace(result, skipped="no group had a spread of rewards")
+        return dataclasses.replace(result, skipped=_why_nothing(episodes, prepared))
     tokens = sum(len(lesson.tokens.row) for lesson in prepared.lessons)
     for _ in range(learner.optimisation.updates_per_batch):
         terms: list[Terms] = []
@@ -205,6 +205,15 @@ def _terms(learner: Learner, part: Microbatch, reading: Reading, tokens: Tokens,
     # At rest the policy is in no graph, not even times 0: its weights have no gradient, so weight decay passes them by.
     of_policy = 0.0 if learner.policy_rests else policy.loss
     return Terms(of_policy + learner.value_coef * value.loss, policy, detached)
+
+
+def _why_nothing(episodes: Sequence[Episode], prepared: Prepared) -> str:
+    """Return why a batch has no lesson."""
+    if prepared.figures["rows/masked"] == sum(bool(e.valid and e.length) for e in episodes):
+        return "every completion was cut at its limit, and selection.truncated masks those"
+    if prepared.credit.per_row.any():
+        return "no completion that counts has an advantage: the others are masked, or their groups dropped"
+    return "no group had a spread of rewards"
 
 
 def _clip(optimizer: torch.optim.Optimizer, max_norm: float) -> float:

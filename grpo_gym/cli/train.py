@@ -69,15 +69,20 @@ def check(env: str, model: str, command: str) -> None:
 
 
 def _before_options(arguments: list[str]) -> TrainConfig:
-    """Return what holds where the command line says nothing: the defaults, under a preset, under a YAML file."""
+    """Return what holds where no other option says otherwise.
+
+    That is the defaults, under the file's preset, under the file. A preset that is named here takes the place of the
+    file's and overrides its fields, so that a run is what it is called.
+    """
     path, preset = _word_after(arguments, "--config"), _word_after(arguments, "--preset")
     record = yaml_record(path) if path else {}
-    preset = preset or str(record.get("preset", ""))
-    config = TrainConfig()
-    if preset:
-        config = with_preset(config, preset, "--published-scale" in arguments)
-        record.pop("preset", None)
-    return overlaid(config, record)
+    published = any(word.replace("_", "-") == "--published-scale" for word in arguments)
+    of_file = "" if preset else str(record.get("preset", ""))
+    if published and not (preset or of_file):
+        raise InvalidValueError("--published-scale goes with --preset: name the method whose scale it is")
+    config = with_preset(TrainConfig(), of_file, published) if of_file else TrainConfig()
+    config = overlaid(config, record)
+    return with_preset(config, preset, published) if preset else config
 
 
 def _word_after(arguments: list[str], option: str) -> str:

@@ -291,6 +291,7 @@ def _leaves(record: Any, where: str = "") -> list[tuple[str, Any]]:
 
 
 CHANGED: dict[str, Any] = {
+    "preset": "dapo",
     "algo": "grpo",  # ppo refuses some of the others; see test_algo_survives
     "loss": "grpo",
     "average": "token",
@@ -351,6 +352,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"objective": {"loss": "sapo", "clip_dual": 3}}, "leave clip_dual at 0"),
     ({"objective": {"baseline": "batch"}, "selection": {"zero_variance": "drop"}}, "would bias"),
     ({"objective": {"baseline": "stratum"}}, "needs strata.by"),
+    ({"objective": {"baseline": "stratum", "rewards": "normalise_then_sum"}}, "is of one reward"),
     ({"objective": {"reward_weights": {"a": 1}}}, "normalise_then_sum"),
     ({"objective": {"kl_target": 0.1}}, "must begin above 0"),
     ({"strata": {"by": ["completion_tokens"]}}, "never learned"),
@@ -359,7 +361,10 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"strata": {"by": ["prompt_tokens", "pass_rate"]}}, "at most one of"),
     ({"strata": {"by": ["task", "task"]}}, "each key once"),
     ({"strata": {"edges": [1, 2]}}, "go together"),
-    ({"strata": {"by": ["tier"], "boundaries": "fixed"}}, "go together"),
+    ({"strata": {"by": ["tier"], "boundaries": "fixed", "edges": [1]}}, "cuts a number"),
+    ({"strata": {"by": ["pass_rate"], "boundaries": "fixed"}}, "go together"),
+    ({"preset": "dapp"}, "did you mean 'dapo'"),
+    ({"objective": {"correction": "token_mask", "correction_high": 0.5}}, "the ratio is 1"),
     ({"strata": {"by": ["pass_rate"], "boundaries": "fixed", "edges": [0.5, 0.2]}}, "that rise"),
     ({"strata": {"by": ["tier"], "boundaries": "length_128_256"}}, "needs strata.by prompt_tokens"),
     ({"strata": {"weights": {"hard": 1.2}}}, "needs strata.by"),

@@ -47,7 +47,7 @@ class TestStrata:
         assert found["strata/easy/share"] == pytest.approx(1 / 3)
         assert found["strata/hard/share"] == pytest.approx(2 / 3)
         assert found["strata/hard/reward"] == pytest.approx((1.0 + 0.0 + 0.25) / 3)
-        assert found["strata/hard/pass@1"] == pytest.approx(0.25)  # of its two prompts: 1/2 and 0
+        assert found["strata/hard/pass@1"] == pytest.approx(1 / 3)  # of its three judged completions
         assert found["strata/easy/adv_std"] == pytest.approx(0.5)
         assert found["strata/hard/adv_std"] == pytest.approx(math.sqrt(9 / 4))
         assert (found["strata/easy/weight"], found["strata/hard/weight"]) == (1.0, 3.0)

@@ -13,7 +13,7 @@ from torch import Tensor
 from grpo_agents import config as configs
 from grpo_agents.advantages import whitened
 from grpo_agents.config import Objective, TrainConfig
-from grpo_agents.credit import Credit, NotFiniteError, no_strata
+from grpo_agents.credit import Credit, UnusableBatchError, no_strata
 from grpo_agents.critic import make_critic
 from grpo_agents.lesson import Drawn
 from grpo_agents.policy import Policy
@@ -142,7 +142,7 @@ class TestCredit:
         critic = make_critic("shared", policy)
         with torch.no_grad():
             next(critic.parameters()).fill_(math.nan)
-        with pytest.raises(NotFiniteError, match="the critic's values are not finite"):
+        with pytest.raises(UnusableBatchError, match="the critic's values are not finite"):
             credit(policy, episodes, critic=critic)
         config = ppo()
         own = babbler()

@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode
 
 from grpo_agents.collect import Episode, collect
 from grpo_agents.config import Strata, TrainConfig
-from grpo_agents.environments import EnvironmentRaisedError, seeds_for
+from grpo_agents.environments import EnvironmentRaisedError, seed_stream, seeds_for
 from grpo_agents.grpo import GRPO
 from grpo_agents.retirement import Retirement
 from grpo_agents.rollout import Trajectory
-from grpo_agents.rollouts import Rollout, Rollouts, by_group, candidates, first_rows, is_solved, prompt_facts
+from grpo_agents.rollouts import Rollout, Rollouts, by_group, first_rows, is_solved, prompt_facts
 from grpo_agents.strata import Stratifier
 from grpo_gym.rng import stable_hash
 from tests.agents.foreign_envs import TEXT, vector
@@ -86,8 +86,11 @@ class TestWithoutOptions:
         assert (found.rounds, found.retired) == (1, 0)
 
     def test_candidates_are_without_end_and_of_seed_and_step_alone(self):
-        assert list(islice(candidates(3, 2), 50)) == seeds_for("train", 3, 2, 50)
-        assert len({seed for step in (1, 2) for run in (0, 1) for seed in islice(candidates(run, step), 50)}) == 200
+        assert list(islice(seed_stream("train", 3, 2), 50)) == seeds_for("train", 3, 2, 50)
+        assert (
+            len({seed for step in (1, 2) for run in (0, 1) for seed in islice(seed_stream("train", run, step), 50)})
+            == 200
+        )
 
     def test_nothing_is_looked_at_twice(self):
         env = shop()
@@ -110,7 +113,7 @@ class TestShares:
         config = short(strata=Strata(by=("task",), shares={"rare": 0.67}))
         rollout = rollouts(config)(1)
         env = vector(Shop, 1, AutoresetMode.NEXT_STEP)
-        prompts = [str(env.reset(seed=[seed])[0][0]) for seed in islice(candidates(0, 1), 12)]
+        prompts = [str(env.reset(seed=[seed])[0][0]) for seed in islice(seed_stream("train", 0, 1), 12)]
         rare = [p for p in prompts if p.startswith("rare")]
         common = [p for p in prompts if p.startswith("common")]
         played = [rollout.episodes[row].prompt for row in first_rows(rollout.episodes)]
@@ -132,7 +135,7 @@ class TestShares:
         play(2)
 
         assert seen(play(1).episodes) == seen(first.episodes)
-        seeds = list(islice(candidates(0, 1), 12))
+        seeds = list(islice(seed_stream("train", 0, 1), 12))
         facts = play._peek(seeds[:PROMPTS])
         assert facts == [prompt_facts(play.policy, f"{f.task} {f.problem_id[1:]}", vars(f)) for f in facts]
         assert facts == play._peek(seeds[:PROMPTS])

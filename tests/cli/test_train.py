@@ -285,6 +285,27 @@ def test_a_choice_that_does_not_exist_names_the_nearest(cli: Cli, given: str, ne
     assert cli("train", f"--objective.loss={given}") == (2, "", told)
 
 
+def test_a_preset_that_is_named_overrides_a_file_and_options_override_both(cli: Cli, tmp_path: Path) -> None:
+    """A run that is labelled with a method has that method's options."""
+    file, run = tmp_path / "old.yaml", tmp_path / "run"
+    file.write_text("preset: dapo\nobjective: {loss: dapo, scale: group, clip_high: 0.24}\n", encoding="utf-8")
+    given = ("--config", file, "--preset", "dr_grpo", "--objective.clip-high", 0.3, "--steps", 1)
+    code, _, _ = cli("train", *SMALL, "--env", toy.LETTERS, "--out", run, *given)
+    config = yaml.safe_load((run / "config.yaml").read_text())
+
+    assert code == 0
+    assert config["preset"] == config["objective"]["loss"] == "dr_grpo"
+    assert (config["objective"]["scale"], config["objective"]["clip_high"]) == ("none", 0.3)
+    assert config["selection"]["refill_rounds"] == 0  # which is dapo's
+
+
+@pytest.mark.parametrize("spelt", ["--published-scale", "--published_scale"])
+def test_the_published_scale_needs_a_preset(cli: Cli, spelt: str) -> None:
+    code, _, err = cli("train", spelt)
+
+    assert (code, err) == (2, "error: --published-scale goes with --preset: name the method whose scale it is\n")
+
+
 def test_problems_left_out_are_told_from_start_to_summary(cli: Cli, tmp_path: Path) -> None:
     from tests.agents.foreign_envs import WORD
     from tests.agents.runs import babbler

@@ -31,7 +31,9 @@ SPREADLESS = ("stratum", "shrinkage", "batch", "none")
 def check(config: TrainConfig) -> None:
     """Raise InvalidValueError for the first value out of bounds, or the first contradiction."""
     _check_numbers(config)
-    _check_objective(config.objective)
+    _check_loss(config.objective)
+    _check_rewards(config.objective)
+    _check_keys(config.strata)
     _check_strata(config.strata)
     _check_together(config)
 
@@ -57,13 +59,14 @@ def _check_numbers(config: TrainConfig) -> None:
     bounds.at_least(config, 2 if config.algo == "grpo" else 1, "group_size")
     bounds.above_0(config, "sampling.temperature", "optimisation.max_grad_norm")
     bounds.above_0(config, "objective.sapo_temperature_positive", "objective.sapo_temperature_negative")
+    bounds.at_least(config, 0, "objective.sapo_temperature_positive", "objective.sapo_temperature_negative")
     bounds.below_1(config, "optimisation.beta1", "optimisation.beta2")
     bounds.share(config, "objective.entropy_share", "reference.sync_mix", "selection.retire_at")
     bounds.share(config, "critic.discount", "critic.gae_lambda", "critic.critic_lambda")
     bounds.tier(config.tier)
 
 
-def _check_objective(objective: Objective) -> None:
+def _check_loss(objective: Objective) -> None:
     if objective.clip_dual and objective.clip_dual <= 1 + objective.clip_high:
         raise InvalidValueError(
             f"objective.clip_dual is {objective.clip_dual}, must be above 1 + objective.clip_high "
@@ -75,10 +78,20 @@ def _check_objective(objective: Objective) -> None:
         )
     if objective.clip_dual and objective.loss in ("cispo", "sapo", "gmpo", "vespo", "reinforce"):
         raise InvalidValueError(f"objective.loss {objective.loss} clips in its own way or not: leave clip_dual at 0")
+    if objective.correction != "none" and objective.correction_high < 1:
+        raise InvalidValueError(
+            f"objective.correction_high is {objective.correction_high}, must be at least 1: where sampler and trainer "
+            "agree the ratio is 1"
+        )
     if objective.correction != "none" and objective.correction_high <= objective.correction_low:
         raise InvalidValueError("objective.correction_high must be above objective.correction_low")
     if objective.entropy_share == 0:
         raise InvalidValueError("objective.entropy_share is 0, which leaves no token to learn from; 1 counts all")
+    bounds.each_at_least("objective.vespo_shape", 0, objective.vespo_shape)
+    bounds.each_at_least("objective.vespo_decay", 0, objective.vespo_decay)
+
+
+def _check_rewards(objective: Objective) -> None:
     if objective.baseline in SPREADLESS and objective.scale == "group":
         raise InvalidValueError(
             f"objective.baseline {objective.baseline} does not go with scale group: a group of equal rewards has a "
@@ -91,15 +104,17 @@ def _check_objective(objective: Objective) -> None:
         )
     for name, weight in objective.reward_weights.items():
         bounds.each_at_least(f"objective.reward_weights.{name}", -1e9, [weight])
+    if objective.rewards == "normalise_then_sum" and objective.baseline in ("stratum", "shrinkage"):
+        raise InvalidValueError(
+            f"objective.baseline {objective.baseline} is of one reward: normalise_then_sum compares each in its group"
+        )
     if objective.reward_weights and objective.rewards != "normalise_then_sum":
         raise InvalidValueError(
             "objective.reward_weights need objective.rewards normalise_then_sum: else the environment's own sum counts"
         )
-    bounds.each_at_least("objective.vespo_shape", 0, objective.vespo_shape)
-    bounds.each_at_least("objective.vespo_decay", 0, objective.vespo_decay)
 
 
-def _check_strata(strata: Strata) -> None:
+def _check_keys(strata: Strata) -> None:
     for key in strata.by:
         if key not in KEYS and any(word in key for word in OF_THE_ANSWER) and "prompt" not in key:
             raise InvalidValueError(f"strata.by cannot be {key!r}: {WHY_NOT_THE_ANSWER}. There are {', '.join(KEYS)}")
@@ -109,6 +124,11 @@ def _check_strata(strata: Strata) -> None:
         raise InvalidValueError(
             f"strata.by {', '.join(strata.by)}: each key once, and at most one of {', '.join(NUMBERS)}"
         )
+
+
+def _check_strata(strata: Strata) -> None:
+    if strata.boundaries == "fixed" and not any(key in NUMBERS for key in strata.by):
+        raise InvalidValueError(f"strata.boundaries fixed cuts a number: it needs strata.by {' or '.join(NUMBERS)}")
     if strata.boundaries == "length_128_256" and "prompt_tokens" not in strata.by:
         raise InvalidValueError("strata.boundaries length_128_256 cuts by tokens: it needs strata.by prompt_tokens")
     bounds.rising("strata.edges", strata.edges)
@@ -151,6 +171,10 @@ def _check_together(config: TrainConfig) -> None:
         )
     if config.algo == "ppo":
         _check_ppo(config)
+    from grpo_agents.presets import PRESETS  # late: they are made of these records
+
+    if config.preset and config.preset not in PRESETS:
+        raise UnknownNameError("preset", config.preset, PRESETS)
 
 
 def _check_ppo(config: TrainConfig) -> None:

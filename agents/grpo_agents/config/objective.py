@@ -36,7 +36,8 @@ class Objective:
     reward_weights: dict[str, float] = field(default_factory=dict)
     """Weight of each component of info["rewards"], for normalise_then_sum; empty weighs all alike."""
     clip_low: float = 0.2
-    """The ratio is clipped below 1 - clip_low (PPO). gmpo bounds the log ratio; cispo and sapo do not read it."""
+    """The ratio is clipped below 1 - clip_low (PPO's value); gmpo bounds the log ratio, and losses without clip read it
+    not."""
     clip_high: float = 0.28
     """The ratio is clipped above 1 + clip_high; wider than below, so that rare tokens can grow (arXiv 2503.14476).
     cispo takes 1 + clip_high as the most that a token's weight may be."""
