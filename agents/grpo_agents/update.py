@@ -209,7 +209,7 @@ def _terms(learner: Learner, part: Microbatch, reading: Reading, tokens: Tokens,
 
 def _why_nothing(episodes: Sequence[Episode], prepared: Prepared) -> str:
     """Return why a batch has no lesson."""
-    if prepared.figures["rows/masked"] == sum(bool(e.valid and e.length) for e in episodes):
+    if 0 < prepared.figures["rows/masked"] == sum(bool(e.valid and e.length) for e in episodes):
         return "every completion was cut at its limit, and selection.truncated masks those"
     if prepared.credit.per_row.any():
         return "no completion that counts has an advantage: the others are masked, or their groups dropped"

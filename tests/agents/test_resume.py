@@ -51,7 +51,7 @@ class TestSeeds:
 
     def test_luck_differs_from_step_to_step_and_from_seed_to_seed(self, monkeypatch):
         """Also where the problems are the same."""
-        monkeypatch.setattr("grpo_agents.rollouts.candidates", lambda *args: iter([5, 6, 7]))
+        monkeypatch.setattr("grpo_agents.rollouts.seed_stream", lambda *args: iter([5, 6, 7]))
         answers: dict[tuple[int, int], list[list[list[str]]]] = {}
         for seed in (0, 1):
             agent = GRPO(babbler(), None, short(env=WORD, seed=seed))
@@ -167,7 +167,7 @@ class TestResume:
         assert sorted(RunFolder(path).load_tensors(RunFolder(path).checkpoint())) == ["reference"]
         path = whole["ppo"][0]
         assert sorted(RunFolder(path).load_tensors(RunFolder(path).checkpoint())) == ["critic", "reference"]
-        assert len({m["kl_coef"] for m in log(path)}) == 4
+        assert len({m["kl_coef"] for m in log(path)}) == 3  # it waits while the critic warms up
 
     def test_the_best_step_is_remembered(self, whole):
         path, *_ = whole["plain"]

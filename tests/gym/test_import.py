@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import resource
-import statistics
 import subprocess
 import sys
 
 HEAVY = ("torch", "transformers", "sympy", "datasets", "pandas", "pyarrow", "matplotlib", "rich", "tyro", "yaml")
 OURS = ("grpo_gym.pool", "grpo_gym.cli", "grpo_rewards.math", "grpo_envs.math", "grpo_agents")
 BUDGET = 0.1
-ROUNDS = 3
+ROUNDS = 15
 
 
 def cpu_seconds(program: str) -> float:
@@ -27,12 +26,14 @@ def test_importing_loads_no_heavy_library_and_no_task():
 
 
 def test_importing_costs_at_most_a_tenth_of_a_second_beyond_gymnasium():
-    """CPU time, alternating, median of the differences; a busy machine gets two more tries."""
-    for _ in range(3):
-        extra = [cpu_seconds("import grpo_gym") - cpu_seconds("import gymnasium") for _ in range(ROUNDS)]
-        if statistics.median(extra) <= BUDGET:
+    """CPU time, alternating, the least of each: a busy machine only adds, and gets more tries."""
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(cpu_seconds("import grpo_gym"))
+        theirs.append(cpu_seconds("import gymnasium"))
+        if len(ours) >= 3 and min(ours) - min(theirs) <= BUDGET:
             return
-    raise AssertionError(f"import grpo_gym costs {extra} s beyond gymnasium, the budget is {BUDGET} s")
+    raise AssertionError(f"import grpo_gym costs {ours} s, gymnasium {theirs} s, the budget is {BUDGET} s more")
 
 
 def test_the_first_environment_loads_its_own_family_only():
