@@ -130,18 +130,11 @@ def config_of(job: Run) -> Any:
         UnknownNameError: An option that does not exist.
         InvalidValueError: Options out of bounds, or that contradict each other.
     """
-    from grpo_agents.config import TrainConfig, from_dict, to_dict
+    from grpo_agents.config import TrainConfig
+    from grpo_agents.config.reading import with_options
 
-    record = to_dict(TrainConfig())
-    record |= {"seed": job.seed, "steps": job.steps, "threads": 1, "env": job.env, "tier": job.tier, "model": job.model}
-    record["evaluation"]["every"] = 0
-    for name, value in job.options:
-        *path, last = name.split(".")
-        place = record
-        for part in path:
-            place = place[part]
-        place[last] = value
-    return from_dict(TrainConfig, record)
+    own = {"seed": job.seed, "steps": job.steps, "threads": 1, "env": job.env, "tier": job.tier, "model": job.model}
+    return with_options(TrainConfig(), {**own, "evaluation.every": 0, **dict(job.options)})
 
 
 def key_of(job: Run) -> str:

@@ -1,8 +1,8 @@
 """Rewards that are not the task's: what must not teach it. Wrappers around a vector environment of single turns.
 
-shuffled   the batch's own rewards, permuted over its rows: noise of the same size
-random     a fair coin per completion
-format     1 for whatever the task's own reader can read as one answer, right or wrong
+* shuffled: the batch's own rewards, permuted over its rows: noise of the same size.
+* random: a fair coin per completion.
+* format: 1 for whatever the task's own reader can read as one answer, right or wrong.
 """
 
 from __future__ import annotations
@@ -19,47 +19,48 @@ UNREAD = (Reason.NO_ANSWER, Reason.UNPARSEABLE, Reason.HEDGED, Reason.TOO_BIG)
 """Reasons by which a task says that it found no answer, none it can read, several, or one beyond its limits."""
 
 
-class ShuffledRewards(VectorWrapper):
-    """Permutes every batch's rewards over its rows, so that they say nothing about the completions."""
-
-    def __init__(self, env: Any, seed: int) -> None:
-        super().__init__(env)
-        self._rng = np.random.default_rng(seed)
-
-    def step(self, actions: Any) -> Any:
-        """Step, then permute the rewards."""
-        observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        return observations, self._rng.permutation(rewards), terminated, truncated, infos
-
-
-class RandomRewards(VectorWrapper):
-    """Rewards every completion by the toss of a fair coin, 0 or 1, whatever it says."""
-
-    def __init__(self, env: Any, seed: int) -> None:
-        super().__init__(env)
-        self._rng = np.random.default_rng(seed)
-
-    def step(self, actions: Any) -> Any:
-        """Step, then toss a coin per row."""
-        observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        coins = self._rng.integers(0, 2, size=np.shape(rewards)).astype(np.float64)
-        return observations, coins, terminated, truncated, infos
-
-
-class FormatRewards(VectorWrapper):
-    """Rewards 1 where `info["reason"]` is none of UNREAD, so for any one answer that the task can read, else 0."""
+class FalseRewards(VectorWrapper):
+    """Pays something else than the task does, and changes nothing besides."""
 
     def __init__(self, env: Any, seed: int = 0) -> None:
         super().__init__(env)
+        self._rng = np.random.default_rng(seed)
 
     def step(self, actions: Any) -> Any:
-        """Step, then judge the form alone. Raises ValueError when a row says no reason."""
-        observations, _, terminated, truncated, infos = self.env.step(actions)
+        """Step, then pay anew."""
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        return observations, self.paid(rewards, infos), terminated, truncated, infos
+
+    def paid(self, rewards: Any, infos: Any) -> Any:
+        """Return what every row gets, float64 [rows], from what the task paid and told."""
+        raise NotImplementedError
+
+
+class ShuffledRewards(FalseRewards):
+    """Permutes every batch's rewards over its rows, so that they say nothing about the completions."""
+
+    def paid(self, rewards: Any, infos: Any) -> Any:
+        """Return the rewards in another order."""
+        return self._rng.permutation(rewards)
+
+
+class RandomRewards(FalseRewards):
+    """Rewards every completion by the toss of a fair coin, 0 or 1, whatever it says."""
+
+    def paid(self, rewards: Any, infos: Any) -> Any:
+        """Toss a coin per row."""
+        return self._rng.integers(0, 2, size=np.shape(rewards)).astype(np.float64)
+
+
+class FormatRewards(FalseRewards):
+    """Rewards 1 where `info["reason"]` is none of UNREAD, so for any one answer that the task can read, else 0."""
+
+    def paid(self, rewards: Any, infos: Any) -> Any:
+        """Judge the form alone. Raises ValueError when a row says no reason."""
         told = infos.get("_reason")
         if told is None or not np.all(told):
             raise ValueError("the reward format needs info['reason'] in every row: take an environment of grpo_gym")
-        read = np.array([reason not in UNREAD for reason in infos["reason"]], dtype=np.float64)
-        return observations, read, terminated, truncated, infos
+        return np.array([reason not in UNREAD for reason in infos["reason"]], dtype=np.float64)
 
 
 TRUE = "true"

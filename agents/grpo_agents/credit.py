@@ -1,8 +1,8 @@
 """Credit: a batch's rewards, shaped and then compared, as one advantage per token.
 
-shaped rewards    what the environment paid, less a penalty for length, less k1 (the KL term in the reward)
-GroupCredit       compares within the group, the stratum or the batch (advantages/)
-CriticCredit      compares with a value function (ppo.py)
+* Shaped rewards: what the environment paid, less a penalty for length, less k1 (the KL term in the reward).
+* `GroupCredit` compares within the group, the stratum or the batch (advantages/).
+* `CriticCredit` compares with a value function (ppo.py).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from grpo_agents.advantages import compute_advantages, normalise_then_sum
 from grpo_agents.advantages.measuring import LARGEST, rounding
 from grpo_agents.collect import Episode
 from grpo_agents.config import Objective, Selection
+from grpo_agents.config.objective import OF_STRATA
 from grpo_agents.lesson import Drawn
 from grpo_agents.overlong import overlong_penalty
 from grpo_agents.row_guard import number
@@ -177,7 +178,7 @@ class GroupCredit:
         if self.objective.rewards == "normalise_then_sum":
             advantages = self._over_components(episodes, groups, rewards, valid)
         else:
-            of_strata = strata.names if self.objective.baseline in ("stratum", "shrinkage") else None
+            of_strata = strata.names if self.objective.baseline in OF_STRATA else None
             advantages = compute_advantages(
                 rewards,
                 groups,

@@ -23,9 +23,9 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
-from grpo_agents.advantages import SPREADLESS
 from grpo_agents.collect import none_fits, none_judged
 from grpo_agents.config import TrainConfig
+from grpo_agents.config.objective import SPREADLESS
 from grpo_agents.credit import Strata
 from grpo_agents.environments import (
     EnvChoice,
@@ -112,9 +112,7 @@ class GRPO:
         self.reference: Reference | None = None
         self.kl_coef = self.config.objective.kl_coef
         if self.kl_coef > 0:
-            kind = self.config.reference.kind
-            moving = kind == "auto" and self.config.reference.sync_every > 0  # only a copy can move
-            self.reference = make_reference(policy, "copy" if moving else kind, reference)
+            self.reference = make_reference(policy, self.config.reference, reference)
         self.optimizer = make_optimizer(policy, self.config)
         self.stratifier = Stratifier(self.config.strata)
         self.retirement = Retirement(self.config.selection.retire_at, self.config.selection.retire_after)

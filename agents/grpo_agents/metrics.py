@@ -146,8 +146,6 @@ def _loss_metrics(result: Update) -> dict[str, float]:
         "ratio/max": "ratio_max",
     }
     figures = {} if result.terms is None else result.terms.metrics()
-    for name in figures.keys() & {"loss", "policy_loss", "gradient_l1", "value_loss"}:
-        figures[name] /= result.minibatches
     more = {f"value/{name.removeprefix('value_')}": figures[name] for name in figures if name.startswith("value_")}
     if figures.get("entropy"):
         more["entropy"] = figures["entropy"]

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_agents.config.reading import overlaid
+from grpo_agents.config.objective import PresetName
+from grpo_agents.config.reading import with_options
 from grpo_agents.config.records import TrainConfig
 from grpo_gym.errors import UnknownNameError
 
@@ -45,7 +46,7 @@ def _grpo(loss: str, low: float = 0.2, high: float = 0.2, scale: str = "group", 
     }
 
 
-PRESETS: dict[str, Preset] = {
+PRESETS: dict[PresetName, Preset] = {
     "deepseekmath": Preset(
         "DeepSeekMath, arXiv 2402.03300, sections 4.1 and 4.2",
         _grpo(
@@ -176,8 +177,4 @@ def with_preset(config: TrainConfig, name: str, published_scale: bool = False) -
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     preset = PRESETS[name]
-    record: dict[str, Any] = {"preset": name}
-    for field, value in {**preset.options, **(preset.scale if published_scale else {})}.items():
-        place, _, last = field.rpartition(".")
-        (record.setdefault(place, {}) if place else record)[last] = value
-    return overlaid(config, record)
+    return with_options(config, {"preset": name, **preset.options, **(preset.scale if published_scale else {})})

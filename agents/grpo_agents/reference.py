@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from grpo_agents.config import Reference as Options
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
@@ -36,24 +37,30 @@ class Reference(Protocol):
         """Take back what `state_dict` returned."""
 
 
-def make_reference(policy: Policy, kind: Literal["auto", "copy", "adapter"], start: Policy | None = None) -> Reference:
+def is_copied(policy: Policy, options: Options) -> bool:
+    """Whether a policy's reference is a copy: it has no adapter to switch off, is told so, or the reference moves."""
+    if options.kind != "auto":
+        return options.kind == "copy"
+    return options.sync_every > 0 or not has_adapter(policy.model)
+
+
+def make_reference(policy: Policy, options: Options, start: Policy | None = None) -> Reference:
     """Return the reference of a policy.
 
     Args:
         policy: What is trained.
-        kind: "copy", "adapter", or "auto": the adapter's way where the policy has one and no other start is given.
+        options: How; under "auto" a start that is given is copied, too.
         start: What a copy is taken of; None for the policy as it is now.
 
     Raises:
         InvalidValueError: "adapter", and the policy has none.
     """
-    if kind == "adapter" and not has_adapter(policy.model):
+    if options.kind == "adapter" and not has_adapter(policy.model):
         raise InvalidValueError(
             "reference.kind adapter needs a policy with an adapter (LoRA); this one has none: take copy"
         )
-    if kind == "adapter" or (kind == "auto" and start is None and has_adapter(policy.model)):
-        return AdapterOff(policy)
-    return FrozenCopy(start or policy)
+    given = options.kind == "auto" and start is not None
+    return FrozenCopy(start or policy) if given or is_copied(policy, options) else AdapterOff(policy)
 
 
 class FrozenCopy:

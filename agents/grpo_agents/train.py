@@ -22,7 +22,7 @@ from grpo_agents.files import check_writable, in_use, write_json
 from grpo_agents.grpo import GRPO, Metrics
 from grpo_agents.policy import Policy
 from grpo_agents.ppo import PPO
-from grpo_agents.reference import has_adapter
+from grpo_agents.reference import is_copied
 from grpo_agents.run_folder import RunFolder
 from grpo_gym.errors import CheckpointError, GrpoGymError, ModelError
 
@@ -166,8 +166,8 @@ def _run(config: TrainConfig, policy: Policy, folder: RunFolder, reporter: Repor
         raise CheckpointError(f"{folder.path} has checkpoints but no before.json: its first scores are lost")
     torch.manual_seed(config.seed)
     choice = EnvChoice.of(config)
-    copied = not has_adapter(policy.model) or config.reference.kind == "copy" or config.reference.sync_every > 0
-    start = load_policy(config) if resumed and config.objective.kl_coef > 0 and copied else None
+    needed = resumed and config.objective.kl_coef > 0 and is_copied(policy, config.reference)
+    start = load_policy(config) if needed else None
     agent = agent_class(config)(
         policy, config=config, reference=start, folder=folder, on_step=reporter.step, on_stop=reporter.stop
     )

@@ -27,14 +27,13 @@ class Update:
 
     Attributes:
         advantages: One per episode, 0.0 for rows that did not teach.
-        terms: Loss terms of the last pass; None when nothing taught.
+        terms: Loss terms of the last pass over all its minibatches; None when nothing taught.
         grad_norm: Norm of the last step's gradient before clipping, 0.0 when nothing taught.
         trained_tokens: Own tokens that the weights moved by.
         skipped: Why the weights were left untouched, "" when they moved. A refusal in a later step on the batch
             keeps the steps before it.
         refused: Whether a step was due and not taken, as opposed to a batch in which nothing taught.
         figures: Further figures for the log.
-        minibatches: Optimiser steps of a pass; `terms` is the sum over them, each of the size of the whole batch.
     """
 
     advantages: Tensor
@@ -44,7 +43,6 @@ class Update:
     skipped: str
     refused: bool = False
     figures: dict[str, float] = field(default_factory=dict)
-    minibatches: int = 1
 
     def among(self, rows: Sequence[int], count: int) -> Update:
         """Return the same of a larger batch, of which these were the `rows`; the others did not teach."""
@@ -93,8 +91,7 @@ def update(
         prepared = prepare(learner, episodes, coef, strata, generator)
     except UnusableBatchError as error:
         return Update.none(len(episodes), str(error))
-    parts = max(1, len(prepared.lessons))
-    result = Update(prepared.credit.per_row, None, 0.0, 0, "", figures=prepared.figures, minibatches=parts)
+    result = Update(prepared.credit.per_row, None, 0.0, 0, "", figures=prepared.figures)
     if not prepared.lessons:
         return dataclasses.replace(result, skipped=_why_nothing(episodes, prepared))
     tokens = sum(len(lesson.tokens.row) for lesson in prepared.lessons)
@@ -103,7 +100,7 @@ def update(
         for lesson in prepared.lessons:
             terms.append(gradient(learner, lesson, coef))
             norm = _clip(learner.optimizer, learner.optimisation.max_grad_norm)
-            result = dataclasses.replace(result, terms=sum(terms[1:], terms[0]), grad_norm=norm)
+            result = dataclasses.replace(result, terms=of_pass(terms), grad_norm=norm)
             loss = float(terms[-1].loss)
             if not (math.isfinite(norm) and math.isfinite(loss)):
                 learner.optimizer.zero_grad(set_to_none=True)
@@ -136,6 +133,15 @@ class Terms:
     def metrics(self) -> dict[str, float]:
         """Plain numbers for a log."""
         return self.policy.metrics() | ({} if self.value is None else self.value.metrics())
+
+
+def of_pass(terms: Sequence[Terms]) -> Terms:
+    """Return the terms of minibatches together: counts add up; losses, each the size of the whole, are averaged."""
+    total, share = sum(terms[1:], terms[0]), 1 / len(terms)
+    of = total.policy
+    policy = dataclasses.replace(of, loss=of.loss * share, policy=of.policy * share, gradient_l1=of.gradient_l1 * share)
+    value = None if total.value is None else dataclasses.replace(total.value, loss=total.value.loss * share)
+    return Terms(total.loss * share, policy, value)
 
 
 def gradient(learner: Learner, lesson: Lesson, kl_coef: float) -> Terms:

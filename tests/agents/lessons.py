@@ -18,7 +18,7 @@ from grpo_agents.rollout import Trajectory
 from grpo_agents.update import Terms, Update, update
 from grpo_agents.update import gradient as accumulate
 from tests.agents.foreign_envs import Countdown, vector
-from tests.agents.runs import gradient
+from tests.agents.runs import babbler, gradient
 
 MAX_TOKENS = 6
 TEMPERATURE = 0.8
@@ -37,6 +37,15 @@ def batch(policy: Policy, groups: int = 4, size: int = 4, off_policy: float = 0.
             p + e if own else p for p, e, own in zip(trajectory.logprobs, noise, trajectory.own, strict=False)
         ]
     return episodes
+
+
+def other_policy() -> Policy:
+    """Return the double babbler with other weights: a reference."""
+    reference = babbler(double=True)
+    with torch.no_grad():
+        for parameter in reference.model.parameters():
+            parameter.mul_(0.9)
+    return reference
 
 
 def trajectory_of(episode: Episode) -> Trajectory:
@@ -110,3 +119,19 @@ def strata_of(episodes: list[Episode], objective: Objective, **of: Any) -> Strat
     pairs = torch.tensor([clips.get(group, own) for group in groups], dtype=torch.float64).reshape(-1, 2)
     weights = torch.tensor([values.get(group, 1.0) for group in groups], dtype=torch.float64)
     return Strata([names.get(group, "all") for group in groups], weights, pairs[:, 0], pairs[:, 1])
+
+
+def exact_kl(policy: Policy, start: Policy, rows: list[Episode]) -> float:
+    """Return KL(policy || start) over the whole vocabulary, nats per own token."""
+    total, tokens = 0.0, 0
+    for episode in rows:
+        trajectory = trajectory_of(episode)
+        with torch.no_grad():
+            now, then = (
+                side.model(input_ids=torch.tensor([trajectory.context])).logits[0].double() / TEMPERATURE
+                for side in (policy, start)
+            )
+        gaps = (now.softmax(-1) * (now.log_softmax(-1) - then.log_softmax(-1))).sum(-1)[len(trajectory.prompt) - 1 : -1]
+        total += float(gaps[torch.tensor(trajectory.own)].sum())
+        tokens += episode.length
+    return total / tokens

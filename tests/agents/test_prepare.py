@@ -17,7 +17,17 @@ from grpo_agents.lesson import Drawn
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import Prepared, prepare
 from grpo_agents.reference import FrozenCopy
-from tests.agents.lessons import MAX_TOKENS, batch, close, gradient_of, gradients_of, learner, step, trajectory_of
+from tests.agents.lessons import (
+    MAX_TOKENS,
+    batch,
+    close,
+    gradient_of,
+    gradients_of,
+    learner,
+    other_policy,
+    step,
+    trajectory_of,
+)
 from tests.agents.runs import babbler, identical, weights
 
 LOSSES = get_args(LossName)
@@ -30,11 +40,7 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def other() -> Policy:
-    reference = babbler(double=True)
-    with torch.no_grad():
-        for parameter in reference.model.parameters():
-            parameter.mul_(0.9)
-    return reference
+    return other_policy()
 
 
 @pytest.fixture(scope="module")

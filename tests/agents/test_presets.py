@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from grpo_agents.config import Sampling, TrainConfig, to_dict
+from grpo_agents.config.objective import PresetName
 from grpo_agents.losses import form_of
 from grpo_agents.presets import PRESETS, with_preset
 from grpo_gym.errors import UnknownNameError
@@ -80,3 +81,7 @@ def test_methods_that_were_once_ambiguous():
     assert (rloo.baseline, rloo.scale, rloo.kl_estimator) == ("leave_one_out", "none", "k1")
     assert with_preset(TrainConfig(), "deepseekmath").objective.kl_ratio_correction is False
     assert with_preset(TrainConfig(), "orz").critic.kind == "separate"
+
+
+def test_every_name_that_a_config_may_hold_is_a_preset():
+    assert set(get_args(PresetName)) == {"", *PRESETS}

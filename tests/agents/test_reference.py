@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from torch import Tensor
 
 from grpo_agents.config import Objective
+from grpo_agents.config import Reference as Options
 from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import prepare
@@ -125,16 +126,16 @@ class TestInARun:
 class TestWhichKind:
     def test_a_policy_without_an_adapter_has_a_copy(self):
         assert not has_adapter(babbler().model)
-        assert isinstance(make_reference(babbler(), "auto"), FrozenCopy)
-        assert isinstance(make_reference(babbler(), "copy"), FrozenCopy)
+        assert isinstance(make_reference(babbler(), Options(kind="auto")), FrozenCopy)
+        assert isinstance(make_reference(babbler(), Options(kind="copy")), FrozenCopy)
         with pytest.raises(
             InvalidValueError, match=r"needs a policy with an adapter \(LoRA\); this one has none: take c"
         ):
-            make_reference(babbler(), "adapter")
+            make_reference(babbler(), Options(kind="adapter"))
 
     def test_a_given_start_is_copied(self):
         start = changed(babbler())
-        reference = make_reference(babbler(), "auto", start)
+        reference = make_reference(babbler(), Options(kind="auto"), start)
 
         assert torch.equal(asked(reference), asked(FrozenCopy(start)))
 
@@ -165,7 +166,7 @@ class TestAdapter:
     def test_switched_off_it_is_the_start_exactly_and_on_again_afterwards(self, adapted):
         start = asked(FrozenCopy(adapted))  # a fresh adapter adds exactly 0
         stir(adapted)
-        reference = make_reference(adapted, "auto")
+        reference = make_reference(adapted, Options(kind="auto"))
         on = adapted.logprobs.frozen(GROUPS, 1.0, BUDGET)
 
         assert isinstance(reference, AdapterOff)
@@ -191,7 +192,7 @@ class TestAdapter:
         before = weights(adapted)
         episodes = batch(adapted)
         parameters = [p for p in adapted.model.parameters() if p.requires_grad]
-        reference = make_reference(adapted, "adapter")
+        reference = make_reference(adapted, Options(kind="adapter"))
         result = step(
             adapted,
             episodes,
@@ -223,7 +224,7 @@ class TestAdapter:
         assert torch.allclose(first, second, atol=1e-5)
 
     def test_it_cannot_be_moved_and_keeps_no_state(self, adapted):
-        reference = make_reference(adapted, "adapter")
+        reference = make_reference(adapted, Options(kind="adapter"))
         with pytest.raises(InvalidValueError, match="cannot be moved: take kind copy"):
             reference.move(adapted, 0.5)
 
@@ -231,8 +232,8 @@ class TestAdapter:
         reference.load_state_dict({})
 
     def test_a_given_start_or_kind_copy_wins_over_the_adapter(self, adapted):
-        assert isinstance(make_reference(adapted, "auto", babbler()), FrozenCopy)
-        assert isinstance(make_reference(adapted, "copy"), FrozenCopy)
+        assert isinstance(make_reference(adapted, Options(kind="auto"), babbler()), FrozenCopy)
+        assert isinstance(make_reference(adapted, Options(kind="copy")), FrozenCopy)
 
     def test_a_run_with_one_learns(self, adapted):
         config = short(steps=12, objective={"kl_coef": 0.01}, optimisation={"learning_rate": 3e-2})

@@ -16,6 +16,7 @@ from grpo_agents.config import TrainConfig
 from grpo_agents.grpo import GRPO
 from grpo_agents.policy import Policy
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.strata import PassRates
 from grpo_agents.train import agent_class
 from grpo_gym.errors import CheckpointError
 from tests.agents.foreign_envs import COUNTDOWN, WORD
@@ -168,6 +169,12 @@ class TestResume:
         path = whole["ppo"][0]
         assert sorted(RunFolder(path).load_tensors(RunFolder(path).checkpoint())) == ["critic", "reference"]
         assert len({m["kl_coef"] for m in log(path)}) == 3  # it waits while the critic warms up
+
+    def test_a_run_without_strata_by_pass_rate_carries_no_problems(self, whole):
+        """Made-up problems do not come back: thousands of names in every checkpoint would serve nobody."""
+        past = json.loads((RunFolder(whole["plain"][0]).checkpoint() / "state.json").read_text())["strata"]["past"]
+
+        assert past == PassRates().state_dict()
 
     def test_the_best_step_is_remembered(self, whole):
         path, *_ = whole["plain"]

@@ -23,7 +23,7 @@ from grpo_agents.prepare import prepare
 from grpo_agents.reference import FrozenCopy
 from grpo_agents.rollouts import Rollout
 from tests.agents.foreign_envs import Countdown, vector
-from tests.agents.lessons import TEMPERATURE, batch, gradient_of, learner, step, trajectory_of
+from tests.agents.lessons import TEMPERATURE, batch, exact_kl, gradient_of, learner, step, trajectory_of
 from tests.agents.runs import babbler, identical, weights
 from tests.agents.slow_update import whole_forward
 
@@ -232,22 +232,6 @@ def test_row_25_the_kl_term_pulls_to_the_reference_and_not_away(estimator, corre
 
     assert result.skipped == ""
     assert exact_kl(policy, start, rows) < 0.999 * before
-
-
-def exact_kl(policy: Policy, start: Policy, rows: list[Episode]) -> float:
-    """Return KL(policy || start) over the whole vocabulary, nats per own token."""
-    total, tokens = 0.0, 0
-    for episode in rows:
-        trajectory = trajectory_of(episode)
-        with torch.no_grad():
-            now, then = (
-                side.model(input_ids=torch.tensor([trajectory.context])).logits[0].double() / TEMPERATURE
-                for side in (policy, start)
-            )
-        gaps = (now.softmax(-1) * (now.log_softmax(-1) - then.log_softmax(-1))).sum(-1)[len(trajectory.prompt) - 1 : -1]
-        total += float(gaps[torch.tensor(trajectory.own)].sum())
-        tokens += episode.length
-    return total / tokens
 
 
 def test_row_25_the_penalty_in_the_reward_lowers_the_advantage_of_what_the_reference_finds_unlikely():

@@ -17,7 +17,17 @@ from grpo_agents.config.objective import Average, LossName, Ratio
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import prepare
 from grpo_agents.reference import FrozenCopy
-from tests.agents.lessons import batch, close, gradient_of, learner, step, strata_of, trajectory_of
+from tests.agents.lessons import (
+    batch,
+    close,
+    exact_kl,
+    gradient_of,
+    learner,
+    other_policy,
+    step,
+    strata_of,
+    trajectory_of,
+)
 from tests.agents.runs import babbler, weights
 from tests.agents.slow_update import OWN_RATIO, SlowBatch, whole_forward
 
@@ -60,12 +70,7 @@ def named(objective: Objective) -> str:
 
 @pytest.fixture(scope="module")
 def other() -> Policy:
-    """The policy with other weights: a reference."""
-    reference = babbler(double=True)
-    with torch.no_grad():
-        for parameter in reference.model.parameters():
-            parameter.mul_(0.9)
-    return reference
+    return other_policy()
 
 
 @pytest.fixture(scope="module")
@@ -272,27 +277,11 @@ class TestOneStep:
         episodes = batch(policy, groups=8, size=8)
         for episode in episodes:
             episode.reward = 0.5
-        before = distance(policy, start, episodes)
+        before = exact_kl(policy, start, episodes)
         optimizer = torch.optim.SGD(policy.model.parameters(), lr=0.01)
         step(policy, episodes, optimizer=optimizer, objective=Objective(kl_coef=1.0), reference=FrozenCopy(start))
 
-        assert distance(policy, start, episodes) < 0.995 * before
-
-
-def distance(policy: Policy, start: Policy, episodes: list[Episode]) -> float:
-    """Return KL(policy || start), nats per own token of the episodes, exactly."""
-    sums, tokens = 0.0, 0
-    for episode in episodes:
-        trajectory = trajectory_of(episode)
-        with torch.no_grad():
-            now, then = (
-                side.model(input_ids=torch.tensor([trajectory.context])).logits[0].double().log_softmax(-1)
-                for side in (policy, start)
-            )
-        gaps = (now.exp() * (now - then)).sum(-1)[len(trajectory.prompt) - 1 : -1]
-        sums += float(gaps[torch.tensor(trajectory.own)].sum())
-        tokens += episode.length
-    return sums / tokens
+        assert exact_kl(policy, start, episodes) < 0.995 * before
 
 
 def tied_once(policy: Policy) -> list[tuple[str, Tensor]]:

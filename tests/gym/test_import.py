@@ -32,8 +32,8 @@ def test_importing_costs_at_most_a_tenth_of_a_second_beyond_gymnasium():
         ours.append(cpu_seconds("import grpo_gym"))
         theirs.append(cpu_seconds("import gymnasium"))
         if len(ours) >= 3 and min(ours) - min(theirs) <= BUDGET:
-            return
-    raise AssertionError(f"import grpo_gym costs {ours} s, gymnasium {theirs} s, the budget is {BUDGET} s more")
+            break
+    assert min(ours) - min(theirs) <= BUDGET, f"grpo_gym costs {ours} s, gymnasium {theirs} s"
 
 
 def test_the_first_environment_loads_its_own_family_only():

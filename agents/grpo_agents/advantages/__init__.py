@@ -13,13 +13,13 @@ All sums run in float64 on the CPU and round once (`measuring`): equal rewards g
 
 from __future__ import annotations
 
-from grpo_agents.advantages.baselines import BASELINES, OF_STRATA, SPREADLESS, shrunk_baseline
+from grpo_agents.advantages.baselines import BASELINES, shrunk_baseline
 from grpo_agents.advantages.compute import compute_advantages
 from grpo_agents.advantages.measuring import ROUNDING_STEPS, Groups
 from grpo_agents.advantages.scales import SCALES, STD_EPSILON, whitened
 from grpo_agents.advantages.several import normalise_then_sum
 from grpo_agents.advantages.statistics import RIGHT, GroupStatistics, flat_expected, group_statistics
-from grpo_agents.config.objective import Baseline, Scale
+from grpo_agents.config.objective import OF_STRATA, SPREADLESS, Baseline, Scale
 
 __all__ = [
     "BASELINES",

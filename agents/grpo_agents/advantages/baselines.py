@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from grpo_agents.advantages.measuring import Measured, Summary, summarise
-from grpo_agents.config.objective import Baseline
+from grpo_agents.config.objective import OF_STRATA, Baseline
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,6 @@ BASELINES: Final[dict[Baseline, Callable[[Measured], Difference]]] = {
     "none": _minus_nothing,
 }
 """Every baseline: name -> reward minus baseline."""
-
-OF_STRATA: Final[tuple[Baseline, ...]] = ("stratum", "shrinkage")
-"""Baselines that look at other prompts of the stratum, and so need strata."""
-
-SPREADLESS: Final[tuple[Baseline, ...]] = ("stratum", "shrinkage", "batch", "none")
-"""Baselines under which a group of equal rewards still has an advantage: its own std is no unit for it."""
 
 
 def _comparable(measured: Measured) -> Tensor:

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from grpo_agents.advantages.baselines import BASELINES, OF_STRATA, SPREADLESS
+from grpo_agents.advantages.baselines import BASELINES
 from grpo_agents.advantages.measuring import Groups, measure
 from grpo_agents.advantages.scales import SCALES, check_ddof
-from grpo_agents.config.objective import Baseline, Scale
+from grpo_agents.config.objective import OF_STRATA, SPREADLESS, Baseline, Scale
 
 
 def compute_advantages(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grpo_agents.config import bounds
+from grpo_agents.config.objective import OF_STRATA, SPREADLESS
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ WHY_NOT_THE_ANSWER = (
     "a stratum may depend on the prompt and on past statistics only: telling completions apart by what was just "
     "sampled makes the baseline depend on the action, and what separates the strata is then never learned"
 )
-
-SPREADLESS = ("stratum", "shrinkage", "batch", "none")
-"""Baselines under which a group of equal rewards still has an advantage."""
 
 
 def check(config: TrainConfig) -> None:
@@ -104,7 +102,7 @@ def _check_rewards(objective: Objective) -> None:
         )
     for name, weight in objective.reward_weights.items():
         bounds.each_at_least(f"objective.reward_weights.{name}", -1e9, [weight])
-    if objective.rewards == "normalise_then_sum" and objective.baseline in ("stratum", "shrinkage"):
+    if objective.rewards == "normalise_then_sum" and objective.baseline in OF_STRATA:
         raise InvalidValueError(
             f"objective.baseline {objective.baseline} is of one reward: normalise_then_sum compares each in its group"
         )
@@ -147,7 +145,7 @@ def _check_strata(strata: Strata) -> None:
 
 def _check_together(config: TrainConfig) -> None:
     objective, selection = config.objective, config.selection
-    if objective.baseline in ("stratum", "shrinkage") and not config.strata.by:
+    if objective.baseline in OF_STRATA and not config.strata.by:
         raise InvalidValueError(f"objective.baseline {objective.baseline} needs strata.by, e.g. task")
     if objective.baseline in SPREADLESS and (selection.zero_variance == "drop" or selection.refill_rounds):
         raise InvalidValueError(
@@ -171,10 +169,6 @@ def _check_together(config: TrainConfig) -> None:
         )
     if config.algo == "ppo":
         _check_ppo(config)
-    from grpo_agents.presets import PRESETS  # late: they are made of these records
-
-    if config.preset and config.preset not in PRESETS:
-        raise UnknownNameError("preset", config.preset, PRESETS)
 
 
 def _check_ppo(config: TrainConfig) -> None:
@@ -187,5 +181,5 @@ def _check_ppo(config: TrainConfig) -> None:
         raise InvalidValueError("algo ppo compares with a value function, not in groups: it drops and refills none")
     if config.objective.rewards != "sum_then_normalise":
         raise InvalidValueError("algo ppo takes the sum of rewards: normalise_then_sum is of groups")
-    if config.objective.baseline in ("stratum", "shrinkage"):
+    if config.objective.baseline in OF_STRATA:
         raise InvalidValueError(f"algo ppo has its critic for a baseline: {config.objective.baseline} is of groups")

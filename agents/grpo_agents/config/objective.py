@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
+PresetName: TypeAlias = Literal[
+    "", "deepseekmath", "dapo", "dr_grpo", "gspo", "cispo", "lite_ppo", "rloo", "reinforce", "orz", "vapo"
+]
 LossName: TypeAlias = Literal[
     "dapo", "grpo", "bnpo", "dr_grpo", "cispo", "sapo", "gspo", "gmpo", "luspo", "vespo", "reinforce"
 ]
@@ -12,6 +15,12 @@ Average: TypeAlias = Literal["auto", "token", "minibatch_token", "sequence", "co
 Ratio: TypeAlias = Literal["auto", "token", "sequence", "product"]
 Scale: TypeAlias = Literal["group", "batch", "none", "whiten"]
 Baseline: TypeAlias = Literal["mean", "leave_one_out", "stratum", "shrinkage", "batch", "none"]
+OF_STRATA: Final[tuple[Baseline, ...]] = ("stratum", "shrinkage")
+"""Baselines that look at other prompts of the stratum, and so need strata."""
+
+SPREADLESS: Final[tuple[Baseline, ...]] = (*OF_STRATA, "batch", "none")
+"""Baselines under which a group of equal rewards still has an advantage: its own std is no unit for it."""
+
 Correction: TypeAlias = Literal["none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"]
 
 

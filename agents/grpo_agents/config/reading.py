@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -19,19 +20,6 @@ AMBIGUOUS = {
     "strata is strata.balance_coef"
 }
 """Field names that are no typing mistake but a question."""
-
-RECORDS = (
-    "sampling",
-    "objective",
-    "selection",
-    "strata",
-    "reference",
-    "critic",
-    "optimisation",
-    "evaluation",
-    "keeping",
-)
-"""Fields that are records themselves, as opposed to tables that the user fills."""
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -73,7 +61,23 @@ def read_yaml(cls: type[C], path: str | Path) -> C:
 
 def overlaid(base: C, record: dict[str, Any]) -> C:
     """Return a config with the fields of a nested record in place of its own. Raises as `from_dict`."""
-    return from_dict(type(base), _laid_over(to_dict(base), record))
+    return from_dict(type(base), _laid_over(base, record))
+
+
+def with_options(base: C, options: Mapping[str, Any]) -> C:
+    """Return a config with options by their dotted names, {"objective.loss": "gspo"}, in place of its own.
+
+    Raises:
+        UnknownNameError, InvalidValueError: As `from_dict`.
+    """
+    record: dict[str, Any] = {}
+    for option, value in options.items():
+        *path, last = option.split(".")
+        place = record
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return overlaid(base, record)
 
 
 def yaml_record(path: str | Path) -> dict[str, Any]:
@@ -92,13 +96,13 @@ def yaml_record(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def _laid_over(base: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
-    """Return nested values with others over them, record by record; a table of the user's own is replaced whole."""
-    merged = dict(base)
+def _laid_over(base: Any, record: dict[str, Any]) -> dict[str, Any]:
+    """Return a config's plain values with others over them, record by record; tables of the user's own as a whole."""
+    merged = to_dict(base)
     for name, value in record.items():
-        below = base.get(name)
-        nested = isinstance(value, dict) and isinstance(below, dict) and name in RECORDS
-        merged[name] = _laid_over(below, value) if nested and below is not None else value
+        below = getattr(base, str(name), None)
+        nested = dataclasses.is_dataclass(below) and isinstance(value, dict)
+        merged[name] = _laid_over(below, value) if nested else value
     return merged
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from grpo_agents.config import bounds
 from grpo_agents.config.consistency import check
-from grpo_agents.config.objective import Objective
+from grpo_agents.config.objective import Objective, PresetName
 
 EMBEDDED = "embedded"
 """The name of the policy that ships with the package."""
@@ -179,7 +179,7 @@ class TrainConfig:
 
     algo: Literal["grpo", "ppo"] = "grpo"
     """grpo compares completions of one prompt; ppo learns a value function beside the policy, on the same rollouts."""
-    preset: str = ""
+    preset: PresetName = ""
     """Method of a paper whose published options take the place of the defaults (docs/presets.md); options that are
     given override it. From Python: `presets.with_preset(TrainConfig(), "dapo")`."""
     model: str = EMBEDDED

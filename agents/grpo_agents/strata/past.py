@@ -37,9 +37,15 @@ CELLS_KEPT: Final = 4096
 
 
 class PassRates:
-    """Pass rates as far as they were seen, by problem and by cell (task and tier). Bounded; JSON in and out."""
+    """Pass rates as far as they were seen, by problem and by cell (task and tier). Bounded; JSON in and out.
 
-    def __init__(self) -> None:
+    Args:
+        keeps: Whether anything is kept; False for whoever never asks, so that no checkpoint carries thousands of
+            problems for nothing. What is taken in is checked all the same.
+    """
+
+    def __init__(self, keeps: bool = True) -> None:
+        self._keeps = keeps
         self._problems = Averages(PROBLEM_MEMORY, PROBLEMS_KEPT)
         self._cells = Averages(CELL_MEMORY, CELLS_KEPT)
 
@@ -77,8 +83,9 @@ class PassRates:
             cells[fact.task, fact.tier].append(rate)
             if fact.problem_id:
                 problems[fact.problem_id,].append(rate)
-        self._problems.add(problems)
-        self._cells.add(cells)
+        if self._keeps:
+            self._problems.add(problems)
+            self._cells.add(cells)
 
     def state_dict(self) -> dict[str, Any]:
         """Return plain JSON values, from which `load_state_dict` restores every bit."""

@@ -59,7 +59,7 @@ class Stratifier:
         self._categories = [key for key in options.by if key in keys.CATEGORY_KEYS]
         self._number = numbers[0] if numbers else None
         self._cuts = Cuts(options)
-        self._past = PassRates()
+        self._past = PassRates(keeps="pass_rate" in options.by)
         self._means = Averages(MEANS_MEMORY, MEANS_KEPT)
         self._seen: set[str] = set()
         self._steps = 0
@@ -68,7 +68,7 @@ class Stratifier:
 
     @property
     def pass_rates(self) -> PassRates:
-        """Pass rates as far as they were seen."""
+        """Pass rates as far as they were seen; kept only where strata are told apart by them."""
         return self._past
 
     def assign(self, facts: Sequence[PromptFacts], step: int) -> list[str]:
