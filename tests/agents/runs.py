@@ -14,6 +14,7 @@ from grpo_agents.config import (
     Critic,
     Evaluation,
     Keeping,
+    Lora,
     Objective,
     Optimisation,
     Reference,
@@ -29,7 +30,7 @@ from grpo_agents.train import agent_class
 from tests.agents.tiny_models import BYTE_VOCAB, byte_tokenizer, fresh_model
 
 Metrics = dict[str, Any]
-RECORDS = (Sampling, Objective, Selection, Strata, Reference, Critic, Optimisation, Evaluation, Keeping)
+RECORDS = (Sampling, Objective, Selection, Strata, Reference, Lora, Critic, Optimisation, Evaluation, Keeping)
 
 
 def babbler(context: int = 256, architecture: str = "llama", double: bool = False) -> Policy:

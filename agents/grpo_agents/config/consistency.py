@@ -42,6 +42,7 @@ def _check_numbers(config: TrainConfig) -> None:
     bounds.at_least(config, 0, "objective.kl_target", "objective.entropy_coef", "objective.off_policy_threshold")
     bounds.at_least(config, 0, "objective.correction_high", "objective.correction_low")
     bounds.at_least(config, 1, "objective.kl_horizon")
+    bounds.at_least(config, 0, "sampling.max_turns", "sampling.max_seconds", "lora.rank", "lora.alpha")
     bounds.at_least(config, 0, "selection.refill_rounds", "selection.overlong_buffer", "selection.overlong_penalty")
     bounds.at_least(config, 1, "selection.retire_after", "selection.peek_rounds")
     bounds.at_least(config, 0, "strata.grow_every", "strata.hysteresis", "strata.balance_coef", "strata.worst_coef")
@@ -60,6 +61,7 @@ def _check_numbers(config: TrainConfig) -> None:
     bounds.at_least(config, 0, "objective.sapo_temperature_positive", "objective.sapo_temperature_negative")
     bounds.below_1(config, "optimisation.beta1", "optimisation.beta2")
     bounds.share(config, "objective.entropy_share", "reference.sync_mix", "selection.retire_at")
+    bounds.share(config, "objective.turn_discount")
     bounds.share(config, "critic.discount", "critic.gae_lambda", "critic.critic_lambda")
     bounds.tier(config.tier)
 
@@ -167,8 +169,23 @@ def _check_together(config: TrainConfig) -> None:
         raise InvalidValueError(
             f"selection.overlong_buffer is {selection.overlong_buffer}, must be at most sampling.max_tokens"
         )
+    _check_lora(config)
+    _check_turns(objective)
     if config.algo == "ppo":
         _check_ppo(config)
+
+
+def _check_lora(config: TrainConfig) -> None:
+    if (config.lora.alpha or config.lora.targets) and not config.lora.rank:
+        raise InvalidValueError("lora.alpha and lora.targets need lora.rank above 0")
+
+
+def _check_turns(objective: Objective) -> None:
+    if objective.credit == "turn" and objective.rewards != "sum_then_normalise":
+        raise InvalidValueError(
+            "objective.credit turn compares what each turn was paid, and the components of a reward come with the last "
+            "turn: take objective.rewards sum_then_normalise"
+        )
 
 
 def _check_ppo(config: TrainConfig) -> None:
@@ -183,3 +200,7 @@ def _check_ppo(config: TrainConfig) -> None:
         raise InvalidValueError("algo ppo takes the sum of rewards: normalise_then_sum is of groups")
     if config.objective.baseline in OF_STRATA:
         raise InvalidValueError(f"algo ppo has its critic for a baseline: {config.objective.baseline} is of groups")
+    if config.objective.credit != "episode" or config.objective.turn_discount != 1:
+        raise InvalidValueError(
+            "algo ppo credits every token by its critic: leave objective.credit and turn_discount, set critic.discount"
+        )

@@ -42,6 +42,11 @@ class Objective:
     stratum's other prompts, both weighed by how sure they are, the batch's mean, or nothing."""
     rewards: Literal["sum_then_normalise", "normalise_then_sum"] = "sum_then_normalise"
     """Whether several rewards are summed first, or each is normalised in its group first (GDPO, arXiv 2601.05242)."""
+    credit: Literal["episode", "turn"] = "episode"
+    """Of episodes of several turns: whether each token is credited with the whole episode's return, or with what was
+    paid from its own turn on, compared with the same turn of the group's other rows."""
+    turn_discount: float = 1.0
+    """Factor on a reward for each turn that it comes later; below 1 a sooner success is worth more."""
     reward_weights: dict[str, float] = field(default_factory=dict)
     """Weight of each component of info["rewards"], for normalise_then_sum; empty weighs all alike."""
     clip_low: float = 0.2

@@ -26,6 +26,13 @@ class Sampling:
     """Logits are divided by this. 1.0 keeps the sampled policy and the trained policy the same distribution."""
     batch_rows: int = 512
     """Rows decoded at once; bounds memory, does not change results."""
+    max_turns: int = 0
+    """Turns of an episode at most; one that is cut there keeps the reward it has. 0 leaves it to the environment."""
+    max_seconds: float = 0.0
+    """Wall seconds for the episodes of one batch; rows that still play then teach nothing, and are counted. 0 for no
+    limit: with one, a run no longer repeats bit for bit."""
+    special_tokens: Literal["strip", "keep"] = "strip"
+    """Whether the environment reads a completion's special tokens; the end token is never part of the text."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,18 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Lora:
+    """An adapter of low rank (arXiv 2106.09685) that learns in the place of the weights. Needs the extra `lora`."""
+
+    rank: int = 0
+    """Rank of the matrices; 0 trains the weights themselves. 8 to 32 is common; for RL even 1 can do."""
+    alpha: float = 0.0
+    """What is learned is scaled by alpha / rank; 0 takes twice the rank."""
+    targets: tuple[str, ...] = ()
+    """Names of the layers that get one, by their ends (q_proj v_proj); empty for all linear layers but the head."""
+
+
+@dataclass(frozen=True)
 class Critic:
     """PPO's value function; read only with algo ppo."""
 
@@ -149,6 +168,9 @@ class Optimisation:
     """Optimiser steps per pass, each on its share of the groups."""
     token_budget: int = 1024
     """Padded tokens per microbatch; bounds memory, does not change results."""
+    gradient_checkpointing: bool = False
+    """Whether each layer is computed again in the backward pass instead of kept: about a third more time, memory by the
+    depth of the model less. Does not change results."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +224,9 @@ class TrainConfig:
     """Run folder; empty for runs/<time>."""
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of the weights in forward passes; auto takes float32 on a CPU and bfloat16 elsewhere. The optimiser moves a
+    float32 copy of weights in bfloat16, in which steps of 1e-6 would be lost to rounding."""
     threads: int = 0
     """CPU threads; 0 takes one for policies under 10 M parameters and PyTorch's choice for others."""
     prompt_style: Literal["auto", "chat", "raw"] = "auto"
@@ -213,6 +238,7 @@ class TrainConfig:
     selection: Selection = field(default_factory=Selection)
     strata: Strata = field(default_factory=Strata)
     reference: Reference = field(default_factory=Reference)
+    lora: Lora = field(default_factory=Lora)
     critic: Critic = field(default_factory=Critic)
     optimisation: Optimisation = field(default_factory=Optimisation)
     evaluation: Evaluation = field(default_factory=Evaluation)
