@@ -11,6 +11,7 @@ last text again, which the environment has taken before.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,7 @@ from grpo_gym.infos import row_info
 
 TOO_LONG = "prompt longer than the context"
 NOT_FINITE = "the reward is not finite"
+OUT_OF_TIME = "the episode was not over in sampling.max_seconds"
 NO_LOGPROBS = "the model gives no finite log-probs: are its weights damaged (NaN or infinite)?"
 
 
@@ -42,8 +44,9 @@ class Episode:
         trajectory: Tokens and log-probs; None when the prompt did not fit the context.
         texts: What the policy said, one per turn.
         reward: Sum over the turns.
+        paid: The reward of each turn, in their order.
         valid: False when the row must not teach: the scorer abstained, or it was skipped.
-        skipped: Why nothing can be made of the row: TOO_LONG or NOT_FINITE; "" for the others.
+        skipped: Why nothing can be made of the row: TOO_LONG, NOT_FINITE or OUT_OF_TIME; "" for the others.
         info: The last step's info (reason, feedback, rewards), with the reset's labels (task, tier, problem_id).
         seed: What the environment was reset with.
     """
@@ -57,6 +60,7 @@ class Episode:
     skipped: str = ""
     info: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
+    paid: list[float] = field(default_factory=list)
 
     @property
     def length(self) -> int:
@@ -67,6 +71,11 @@ class Episode:
     def longest_turn(self) -> int:
         """Tokens of the longest turn."""
         return 0 if self.trajectory is None else self.trajectory.longest_turn
+
+    @property
+    def turn_lengths(self) -> list[int]:
+        """Tokens of each turn in which the policy said anything."""
+        return [] if self.trajectory is None else self.trajectory.turn_lengths
 
     @property
     def ended(self) -> bool:
@@ -111,11 +120,12 @@ def collect(
         Episode(row // group_size, str(text), None, info=row_info(infos, row), seed=seeds[row // group_size])
         for row, text in enumerate(observations)
     ]
+    began = time.monotonic()
     _first_turn(policy, episodes, group_size, sampling, generator, greedy)
     live = np.array([not episode.skipped for episode in episodes])
     while live.any():
-        done = _step(env, episodes, live, policy)
-        live &= ~done
+        done = _step(env, episodes, live, policy, sampling)
+        live &= ~done & ~_at_a_limit(episodes, live & ~done, sampling, time.monotonic() - began)
         if live.any():
             if _wants_resets(env) and done.any():
                 ask(env.reset, options={"reset_mask": done})
@@ -124,6 +134,17 @@ def collect(
         if episode.trajectory is not None:
             episode.trajectory.drop_unanswered()
     return episodes
+
+
+def _at_a_limit(episodes: Sequence[Episode], live: np.ndarray, sampling: Sampling, seconds: float) -> np.ndarray:
+    """Return which live rows stop here, [rows] bool: out of turns and paid so far, or out of time and skipped."""
+    if sampling.max_seconds and seconds > sampling.max_seconds:
+        for row in np.flatnonzero(live):
+            episodes[int(row)].skip(OUT_OF_TIME)
+        return live
+    out_of_turns = [0 < sampling.max_turns <= len(episode.texts) for episode in episodes]
+    stopped: np.ndarray = live & np.array(out_of_turns, dtype=np.bool_)
+    return stopped
 
 
 def none_fits(policy: Policy, episodes: list[Episode]) -> str:
@@ -178,7 +199,7 @@ def _first_turn(
         trajectory = Trajectory(prompts[place // group_size])
         trajectory.add_turn(completion)
         episodes[row].trajectory = trajectory
-        episodes[row].texts.append(policy.decode(completion.ids))
+        episodes[row].texts.append(policy.decode(completion.ids, special_tokens=sampling.special_tokens))
     for row in set(range(len(episodes))) - set(fitting):
         episodes[row].skip(TOO_LONG)
 
@@ -193,7 +214,7 @@ def _next_turn(
     for episode, completion in zip(speaking, completions, strict=True):
         assert episode.trajectory is not None
         episode.trajectory.add_turn(completion)
-        episode.texts.append(policy.decode(completion.ids))
+        episode.texts.append(policy.decode(completion.ids, special_tokens=sampling.special_tokens))
     silent = {id(e) for e in episodes} - {id(e) for e in speaking}
     for episode in episodes:
         if id(episode) in silent:
@@ -219,7 +240,9 @@ def _draw(
     )
 
 
-def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarray, policy: Policy) -> np.ndarray:
+def _step(
+    env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarray, policy: Policy, sampling: Sampling
+) -> np.ndarray:
     """Hand the last texts in and book what comes back for live rows. Returns the rows that are done, [rows] bool."""
     actions = tuple(episode.texts[-1] if episode.texts else "" for episode in episodes)
     observations, rewards, terminated, truncated, infos = ask(env.step, actions)
@@ -229,13 +252,14 @@ def _step(env: VectorEnv[Any, Any, Any], episodes: list[Episode], live: np.ndarr
         episode = episodes[row]
         reward = number(rewards[row])
         episode.reward += reward
+        episode.paid.append(reward)
         info = row_info(final if final is not None and done[row] else infos, int(row))
         episode.info.update(info)
         if not abs(episode.reward) <= LARGEST:  # NaN, infinite, or too large to be squared
             episode.skip(NOT_FINITE)
         if info.get("abstain"):
             episode.valid = False
-        if not done[row] and episode.trajectory is not None:
+        if not done[row] and episode.trajectory is not None and len(episode.texts) != sampling.max_turns:
             reply = policy.render_reply(check_text(observations[row]), ended=episode.trajectory.ended)
             episode.trajectory.add_message(reply)
     return done

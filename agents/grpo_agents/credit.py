@@ -1,7 +1,9 @@
 """Credit: a batch's rewards, shaped and then compared, as one advantage per token.
 
-* Shaped rewards: what the environment paid, less a penalty for length, less k1 (the KL term in the reward).
+* Shaped rewards: what the environment paid, discounted by turns, less a penalty for length, less k1 (the KL term in
+  the reward).
 * `GroupCredit` compares within the group, the stratum or the batch (advantages/).
+* `TurnCredit` does so turn by turn (turn_credit.py).
 * `CriticCredit` compares with a value function (ppo.py).
 """
 
@@ -24,6 +26,7 @@ from grpo_agents.config.objective import OF_STRATA
 from grpo_agents.lesson import Drawn
 from grpo_agents.overlong import overlong_penalty
 from grpo_agents.row_guard import number
+from grpo_agents.turns import episode_return, turn_returns
 from grpo_gym.errors import GrpoGymError
 from grpo_gym.verdict import SOLVED
 
@@ -105,9 +108,10 @@ class Estimator(Protocol):
         """
 
 
-def shaped_rewards(episodes: Sequence[Episode], selection: Selection, max_tokens: int) -> Tensor:
-    """Return each episode's reward less its penalty for length, float64 [rows]; 0 in rows that are not valid."""
-    return torch.tensor([_shaped(e, selection, max_tokens) if e.valid else 0.0 for e in episodes], dtype=torch.float64)
+def shaped_rewards(episodes: Sequence[Episode], selection: Selection, max_tokens: int, discount: float = 1.0) -> Tensor:
+    """Return each episode's return less its penalty for length, float64 [rows]; 0 in rows that are not valid."""
+    shaped = [_shaped(e, selection, max_tokens, discount) if e.valid else 0.0 for e in episodes]
+    return torch.tensor(shaped, dtype=torch.float64)
 
 
 def lively_groups(
@@ -115,13 +119,13 @@ def lively_groups(
 ) -> list[int]:
     """Return the groups with a spread of rewards among their valid rows, in the order they came.
 
-    A reward counts as it is compared: shaped by its length, and where components are normalised one by one, a spread
-    in any of them is one. A KL term in the reward does not count: it differs everywhere, whatever the answers.
+    A reward counts as it is compared: shaped by its length, and where components or turns are compared one by one, a
+    spread in any of them is one. A KL term in the reward does not count: it differs everywhere, whatever the answers.
     """
     found: dict[int, dict[str, list[float]]] = {}
     for episode in episodes:
         if episode.valid and episode.length:
-            compared = {"": _shaped(episode, selection, max_tokens)}
+            compared = _compared(episode, objective, selection, max_tokens)
             if objective.rewards == "normalise_then_sum":
                 parts = components(episode)
                 compared |= {name: parts[name] for name in objective.reward_weights or parts if name in parts}
@@ -146,12 +150,23 @@ def _spreads(values: Sequence[float]) -> bool:
     return max(values) - min(values) > rounding(torch.float64) * max(map(abs, values))
 
 
-def _shaped(episode: Episode, selection: Selection, max_tokens: int) -> float:
-    if not selection.overlong_buffer:
-        return episode.reward
-    length = episode.longest_turn  # the limit is on a turn, so is the penalty
-    penalty = overlong_penalty(length, max_tokens, selection.overlong_buffer, selection.overlong_penalty)
-    return episode.reward + penalty
+def turn_costs(episode: Episode, selection: Selection, max_tokens: int) -> list[float]:
+    """Return what each turn of an episode loses for its length, at least 0: the limit is on a turn, so is the cost."""
+    buffer, penalty = selection.overlong_buffer, selection.overlong_penalty
+    return [-overlong_penalty(length, max_tokens, buffer, penalty) for length in episode.turn_lengths]
+
+
+def _compared(episode: Episode, objective: Objective, selection: Selection, max_tokens: int) -> dict[str, float]:
+    """Return what of an episode is compared with its group, by name: one return, or that of each turn."""
+    if objective.credit == "episode":
+        return {"": _shaped(episode, selection, max_tokens, objective.turn_discount)}
+    costs = turn_costs(episode, selection, max_tokens)
+    returns = turn_returns(episode, objective.turn_discount, costs)
+    return {f"turn {turn}": value for turn, value in enumerate(returns)}
+
+
+def _shaped(episode: Episode, selection: Selection, max_tokens: int, discount: float) -> float:
+    return episode_return(episode, discount) - max(turn_costs(episode, selection, max_tokens), default=0.0)
 
 
 @lru_cache(maxsize=256)

@@ -29,6 +29,7 @@ class Drawn:
         groups: Rows of one prompt together, in the order of `rows`.
         lengths: Own tokens of each row, int64 [R].
         place: Place in `rows` of each token's row, int64 [N].
+        turn: Number of each token's turn in its row, from 0, int64 [N].
         sampled: Log-prob of each token as it was drawn, float32 [N].
     """
 
@@ -36,6 +37,7 @@ class Drawn:
     groups: list[Group]
     lengths: Tensor
     place: Tensor
+    turn: Tensor
     sampled: Tensor
 
     @classmethod
@@ -50,7 +52,8 @@ class Drawn:
         lengths = torch.tensor([episodes[row].length for row in kept], dtype=torch.int64)
         sampled = [p for row in kept for p in own_logprobs(episodes[row])]
         place = torch.repeat_interleave(torch.arange(len(kept)), lengths)
-        return cls(tuple(kept), groups, lengths, place, torch.tensor(sampled))
+        turns = [number for row in kept for number, n in enumerate(episodes[row].turn_lengths) for _ in range(n)]
+        return cls(tuple(kept), groups, lengths, place, torch.tensor(turns), torch.tensor(sampled))
 
     def spread(self, values: Tensor) -> Tensor:
         """Return one value per episode of the whole batch as one per token [N]."""
@@ -72,7 +75,8 @@ class Drawn:
             first += len(group.tails)
         rows = tuple(row for row, is_taken in zip(self.rows, taken, strict=True) if is_taken)
         place = (chosen.cumsum(0) - 1)[self.place[tokens]]
-        return Drawn(rows, groups, self.lengths[chosen], place, self.sampled[tokens]), tokens
+        lengths, turn = self.lengths[chosen], self.turn[tokens]
+        return Drawn(rows, groups, lengths, place, turn, self.sampled[tokens]), tokens
 
 
 @dataclass(frozen=True)

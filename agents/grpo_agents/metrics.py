@@ -42,6 +42,7 @@ def step_metrics(step: int, rollout: Rollout, strata: Strata, result: Update, le
         "pass@1": _mean([float(e.reward >= 1.0) for e in judged]),
         "length": _mean(lengths),
         "length/max": max(lengths, default=0),
+        "turns": _mean([len(e.turn_lengths) for e in judged]),
         "ended": _mean([float(e.ended) for e in judged]),
         "entropy/sampled": -_mean([p for e in judged for p in own_logprobs(e)]),
         "groups/all_right": stats.all_right,

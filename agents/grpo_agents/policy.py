@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -101,10 +101,11 @@ class Policy:
         """Return the token ids of a later observation, to append behind a sampled answer (see `prompting`)."""
         return self.prompting.render_reply(text, ended=ended)
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of sampled tokens, without the end token and special tokens."""
+    def decode(self, ids: Sequence[int], special_tokens: Literal["strip", "keep"] = "strip") -> str:
+        """Return the text of sampled tokens: without the end token, and with or without other special tokens."""
         kept = [token for token in ids if token not in self.eos_ids]
-        return str(self.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+        skip = special_tokens == "strip"
+        return str(self.tokenizer.decode(kept, skip_special_tokens=skip, clean_up_tokenization_spaces=False))
 
     def sample(
         self,

@@ -4,7 +4,8 @@
     PPO     advantage = generalised advantage estimate over a value function, token by token (gae.py, critic.py)
 
 Rollout, reward, clipping, averaging and optimiser are shared, line for line: only `credit` differs, and the critic
-learns along. A reward comes with the last token of an episode, the KL penalty of `kl_estimator` k1 with each token.
+learns along. A reward comes with the last token of the turn that it was paid for, the penalty for length with the last
+of the episode, the KL penalty of `kl_estimator` k1 with each token.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from grpo_agents.grpo import GRPO
 from grpo_agents.lesson import Drawn
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import Learner
+from grpo_agents.turns import paid_by_turn
 from grpo_agents.update import Update
 
 
@@ -93,9 +95,7 @@ class CriticCredit:
         values = self.critic.frozen(drawn.groups, temperature, budget).cpu()
         if not values.isfinite().all():
             raise UnusableBatchError("the critic's values are not finite")
-        paid = torch.zeros(len(values), dtype=torch.float64)
-        last = drawn.lengths.cumsum(0) - 1
-        paid[last] = rewards[torch.tensor(drawn.rows, dtype=torch.int64)]
+        paid = _paid_per_token(episodes, drawn, rewards)
         if penalties is not None:
             paid -= penalties.double()
         lengths, options = drawn.lengths, self.options
@@ -111,3 +111,18 @@ class CriticCredit:
         per_row = torch.zeros(len(episodes))
         per_row[torch.tensor(drawn.rows, dtype=torch.int64)] = (drawn.per_row(advantages) / lengths).float()
         return Credit(advantages, per_row, values, targets.float(), figures)
+
+
+def _paid_per_token(episodes: Sequence[Episode], drawn: Drawn, rewards: Tensor) -> Tensor:
+    """Return each token's reward, float64 [N]: a turn's at its last token, and all else of the episode at the end."""
+    paid = torch.zeros(int(drawn.lengths.sum()), dtype=torch.float64)
+    first = 0
+    for row, length in zip(drawn.rows, drawn.lengths.tolist(), strict=True):
+        episode, place, early = episodes[row], first, 0.0
+        for turn_length, reward in zip(episode.turn_lengths[:-1], paid_by_turn(episode), strict=False):
+            place += turn_length
+            paid[place - 1] = reward
+            early += reward
+        first += length
+        paid[first - 1] = rewards[row] - early
+    return paid

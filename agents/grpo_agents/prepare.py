@@ -27,6 +27,7 @@ from grpo_agents.lesson import Drawn, Lesson, Tokens
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.losses import form_of, high_entropy, mismatch, sampler_ratio, token_weights
 from grpo_agents.reference import Reference
+from grpo_agents.turn_credit import TurnCredit
 
 Figures = dict[str, float]
 
@@ -115,7 +116,7 @@ def prepare(
     objective, reference = learner.objective, learner.reference if kl_coef > 0 else None
     strata = strata or no_strata(len(episodes), objective)
     drawn = Drawn.of(episodes)
-    rewards = shaped_rewards(episodes, learner.selection, learner.max_tokens)
+    rewards = shaped_rewards(episodes, learner.selection, learner.max_tokens, objective.turn_discount)
     figures: Figures = {}
     penalties = None
     if reference is not None and objective.kl_estimator == "k1":
@@ -124,8 +125,7 @@ def prepare(
         gap = k1(drawn.sampled, learner.held(drawn), torch.ones_like(drawn.sampled, dtype=torch.bool))
         penalties, reference = kl_coef * gap, None
         figures["kl"] = float(gap.mean()) if len(gap) else 0.0
-    estimator = learner.estimator or GroupCredit(objective)
-    credit = estimator(episodes, drawn, rewards, penalties, strata)
+    credit = _estimator(learner)(episodes, drawn, rewards, penalties, strata)
     counted = _counted(learner, episodes, drawn)
     figures |= credit.figures | counted.figures()
     teaching = counted.rows & ~counted.dropped
@@ -145,6 +145,15 @@ def prepare(
         lesson = _corrected(learner, lesson, figures)
     of_teaching = part[teaching]
     return Prepared([lesson.part(of_teaching == number) for number in of_teaching.unique()], credit, figures)
+
+
+def _estimator(learner: Learner) -> Estimator:
+    """Return how rewards become advantages."""
+    if learner.estimator is not None:
+        return learner.estimator
+    if learner.objective.credit == "turn":
+        return TurnCredit(learner.objective, learner.selection, learner.max_tokens)
+    return GroupCredit(learner.objective)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@
 
 In a raw prompt a newline parts the question from the answer, so a policy trained on "question, newline, answer" reads
 what it knows. A chat reply is what the template puts behind the answer, up to the next generation prompt. That equals
-rendering the whole conversation anew only if the template leaves earlier turns alone. One that rewrites them (counts
-turns, drops earlier reasoning) is said once in the log as a warning, and the tokens stay as they were sampled: the
-policy is trained on what it read, not on what a template would have made of it.
+rendering the whole conversation anew only if the template leaves earlier turns alone. One that drops the reasoning of
+earlier turns, or rewrites them otherwise, is said once in the log as a warning, and the tokens stay as they were
+sampled: the policy is trained on what it read, not on what a template would have made of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
 from jinja2.exceptions import TemplateError
@@ -25,7 +26,14 @@ from grpo_gym.errors import InvalidValueError, ModelError
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 PromptStyle = Literal["auto", "chat", "raw"]
 _log = logging.getLogger(__name__)
-_ANSWERS = ("Q7answer", "<think>\nQ7reason\n</think>\nQ7answer")  # stand for what a policy may have written
+_ANSWER = "Q7answer"  # stands for what a policy may have written
+_REASONED = f"<think>\nQ7reason\n</think>\n{_ANSWER}"
+_REWRITES = {
+    "": "",
+    "reasoning": "drops the reasoning of earlier turns; here it stays as it was sampled, and a program that renders "
+    "the whole conversation anew at each turn will show the policy less than it was trained on",
+    "turns": "rewrites earlier turns; here they stay as they were sampled",
+}
 
 
 class Prompting:
@@ -56,7 +64,7 @@ class Prompting:
         self.eos_ids = eos_ids
         self.system_prompt = system_prompt
         self.style: Literal["chat", "raw"] = "raw" if prompt_style == "raw" or not tokenizer.chat_template else "chat"
-        self._checked = False
+        self._told = False
 
     @property
     def template_hash(self) -> str | None:
@@ -91,27 +99,36 @@ class Prompting:
         """
         if self.style == "raw":
             return self._encode("\n" + text + "\n")
-        self._check_stable()
-        conversation = [_user("."), _assistant(_ANSWERS[0]), _user(text)]
-        _, _, behind = self._template(conversation).partition(_ANSWERS[0])
+        self._tell_rewriting()
+        conversation = [_user("."), _assistant(_ANSWER), _user(text)]
+        _, _, behind = self._template(conversation).partition(_ANSWER)
         if not behind:
             raise ModelError("the chat template drops earlier answers, so it cannot hold a second turn: use 'raw'")
         ids = self._encode(behind)
         return ids[1:] if ended and ids[0] in self.eos_ids else ids
 
-    def _check_stable(self) -> None:
-        """Warn once when a longer conversation does not begin with the shorter one, with or without reasoning."""
-        if self._checked:
-            return
-        self._checked = True
-        for answer in _ANSWERS:
-            messages = [_user(".")]
-            for _ in range(2):
-                start = self._template(messages) + answer
-                messages += [_assistant(answer), _user(".")]
-                if not self._template(messages).startswith(start):
-                    _log.warning("the chat template rewrites earlier turns; they stay as they were sampled")
-                    return
+    @cached_property
+    def rewrites(self) -> Literal["", "reasoning", "turns"]:
+        """What of earlier turns the template changes when a conversation grows: nothing, their reasoning, or more."""
+        if self.style == "raw" or self._keeps(_REASONED):
+            return ""
+        return "reasoning" if self._keeps(_ANSWER) else "turns"
+
+    def _keeps(self, answer: str) -> bool:
+        """Whether a longer conversation begins with the shorter one and its answer."""
+        messages = [_user(".")]
+        for _ in range(2):
+            start = self._template(messages) + answer
+            messages += [_assistant(answer), _user(".")]
+            if not self._template(messages).startswith(start):
+                return False
+        return True
+
+    def _tell_rewriting(self) -> None:
+        """Warn once of a template that does not leave earlier turns alone."""
+        if not self._told and self.rewrites:
+            _log.warning("the chat template %s", _REWRITES[self.rewrites])
+        self._told = True
 
     def _template(self, messages: Sequence[Message]) -> str:
         """Return the conversation as text, with the prompt for the next answer."""

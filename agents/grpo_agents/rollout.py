@@ -39,6 +39,7 @@ class Trajectory:
         own: For each tail token, whether the policy drew it.
         logprobs: For each tail token, its log-prob as sampled; 0.0 where the environment wrote it.
         ended: Whether the last turn ended with an end token (False: cut by a limit).
+        turn_lengths: How many own tokens each turn has; counted from `own` when it is not given.
     """
 
     prompt: list[int]
@@ -46,6 +47,11 @@ class Trajectory:
     own: list[bool] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     ended: bool = True
+    turn_lengths: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.turn_lengths:
+            self.turn_lengths = [len(list(run)) for own, run in groupby(self.own) if own]
 
     @property
     def context(self) -> list[int]:
@@ -59,14 +65,15 @@ class Trajectory:
 
     @property
     def longest_turn(self) -> int:
-        """Number of tokens of the longest turn: the longest run of own tokens."""
-        return max((len(list(run)) for own, run in groupby(self.own) if own), default=0)
+        """Number of tokens of the longest turn."""
+        return max(self.turn_lengths, default=0)
 
     def add_turn(self, completion: Completion) -> None:
         """Append what the policy drew."""
         self.tail += completion.ids
         self.own += [True] * len(completion.ids)
         self.logprobs += completion.logprobs
+        self.turn_lengths.append(len(completion.ids))
         self.ended = completion.ended
 
     def add_message(self, ids: list[int]) -> None:

@@ -155,6 +155,7 @@ def describe(policy: Policy) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "prompt_style": policy.prompting.style,
         "template_hash": policy.prompting.template_hash,
+        "template_rewrites": policy.prompting.rewrites or None,
         "system_prompt": policy.prompting.system_prompt,
         "torch": str(torch.__version__),
     }

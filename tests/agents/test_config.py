@@ -24,6 +24,10 @@ AT_LEAST = {
     "group_size": 2,
     "sampling.max_tokens": 1,
     "sampling.batch_rows": 1,
+    "sampling.max_turns": 0,
+    "sampling.max_seconds": 0,
+    "lora.rank": 0,
+    "lora.alpha": 0,
     "objective.clip_low": 0,
     "objective.clip_high": 0,
     "objective.clip_dual": 0,
@@ -68,6 +72,7 @@ AT_LEAST = {
 }
 SHARES = (
     "objective.entropy_share",
+    "objective.turn_discount",
     "selection.retire_at",
     "reference.sync_mix",
     "critic.discount",
@@ -236,7 +241,7 @@ class TestYaml:
         path.write_text(yaml.safe_dump(to_dict(config)))
 
         same = [name for name, value in _leaves(config) if value == _default(cls, name)]
-        assert same == (["algo"] if cls is TrainConfig else [])
+        assert same == (["algo", "objective.credit"] if cls is TrainConfig else [])
         assert read_yaml(cls, path) == config
 
     def test_an_empty_mapping_is_the_defaults(self, tmp_path):
@@ -292,7 +297,7 @@ def _leaves(record: Any, where: str = "") -> list[tuple[str, Any]]:
 
 CHANGED: dict[str, Any] = {
     "preset": "dapo",
-    "algo": "grpo",  # ppo refuses some of the others; see test_algo_survives
+    "algo": "grpo",  # ppo refuses some of the others; see test_choices_survive
     "loss": "grpo",
     "average": "token",
     "ratio": "product",
@@ -313,6 +318,10 @@ CHANGED: dict[str, Any] = {
     "clips": {"easy": (0.1, 0.3)},
     "shares": {"hard": 0.5},
     "prompt_style": "raw",
+    "dtype": "bfloat16",
+    "special_tokens": "keep",
+    "credit": "episode",  # turn refuses rewards normalise_then_sum; see test_choices_survive
+    "targets": ("q_proj", "v_proj"),
     "optimizer": "muon",
 }
 """Values of fields that have choices, or that others must go with."""
@@ -341,6 +350,10 @@ def _all_changed(cls: type[Any]) -> Any:
 
 
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"lora": {"alpha": 8.0}}, "lora.alpha and lora.targets need lora.rank above 0"),
+    ({"objective": {"credit": "turn", "rewards": "normalise_then_sum"}}, "components of a reward come with the last"),
+    ({"algo": "ppo", "objective": {"credit": "turn"}}, "algo ppo credits every token by its critic"),
+    ({"algo": "ppo", "objective": {"turn_discount": 0.5}}, "set critic.discount"),
     ({"beta": 0.1}, "objective.kl_coef.*strata.balance_coef"),
     ({"objective": {"beta": 0.1}}, "objective.kl_coef.*strata.balance_coef"),
     ({"objective": {"clip_dual": 1.1}}, "clip_dual is 1.1, must be above 1 . objective.clip_high"),
@@ -389,7 +402,9 @@ class TestContradictions:
         assert from_dict(TrainConfig, {"algo": "ppo", "group_size": 1}).group_size == 1
 
 
-def test_algo_survives(tmp_path):
-    config = TrainConfig(algo="ppo", preset="vapo")
+@pytest.mark.parametrize(
+    "config", [TrainConfig(algo="ppo", preset="vapo"), TrainConfig(objective=Objective(credit="turn"))]
+)
+def test_choices_survive(config, tmp_path):
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(to_dict(config)), encoding="utf-8")
     assert read_yaml(TrainConfig, tmp_path / "c.yaml") == config

@@ -54,9 +54,8 @@ GROUPS = [0, 0, 0, 1, 1, 1]
 class TestShaping:
     def test_the_penalty_is_of_the_longest_turn_and_no_other_reward_changes(self):
         rows = episodes()
-        trajectory = rows[5].trajectory
-        assert trajectory is not None
-        trajectory.own[2] = False  # two turns of 2 and 3 tokens
+        own = [True, True, False, True, True, True]  # two turns of 2 and 3 tokens
+        rows[5].trajectory = Trajectory([1], [5] * 6, own, [-1.0] * 6)
         shaped = shaped_rewards(rows, Selection(overlong_buffer=4, overlong_penalty=2.0), 6)
 
         # allowed: 2 tokens; 3, 4 and 5 of 4 beyond cost a quarter, a half, three quarters of 2

@@ -12,14 +12,16 @@ from torch import Tensor
 
 from grpo_agents import config as configs
 from grpo_agents.advantages import whitened
+from grpo_agents.collect import Episode
 from grpo_agents.config import Objective, TrainConfig
 from grpo_agents.credit import Credit, UnusableBatchError, no_strata
 from grpo_agents.critic import make_critic
 from grpo_agents.lesson import Drawn
 from grpo_agents.policy import Policy
 from grpo_agents.ppo import PPO, CriticCredit
+from grpo_agents.rollout import Trajectory
 from tests.agents.foreign_envs import COUNTDOWN, Word, vector
-from tests.agents.lessons import batch, step, strata_of
+from tests.agents.lessons import batch, step, strata_of, trajectory_of
 from tests.agents.runs import babbler, identical, learn, log, new_run, short, weights
 
 KINDS = ["shared", "separate"]
@@ -70,12 +72,34 @@ def episodes(policy) -> Any:
     return rows
 
 
+def paid_on(episode: Episode) -> list[float]:
+    """What is paid on each own token, by the places where the environment speaks: a turn's reward on its last one."""
+    trajectory = trajectory_of(episode)
+    tokens: list[float] = []
+    rewards = iter(episode.paid)
+    for own, following in zip(trajectory.own, [*trajectory.own[1:], False], strict=True):
+        if own:
+            tokens.append(0.0 if following else next(rewards))
+    return tokens
+
+
+def worth(episodes: list[Episode], discount: float) -> Tensor:
+    """Discounted sum of what is paid from each own token on, row by row, by the definition."""
+    found = []
+    for row in Drawn.of(episodes).rows:
+        paid = paid_on(episodes[row])
+        found += [
+            sum(paid[at] * discount ** (at - place) for at in range(place, len(paid))) for place in range(len(paid))
+        ]
+    return torch.tensor(found, dtype=torch.float64)
+
+
 class TestCredit:
     def test_the_first_advantages_are_the_returns(self, policy, episodes):
-        """A critic begins at 0 everywhere: with lambda and gamma 1 each token is worth what its row earned."""
+        """A critic begins at 0 everywhere: with lambda and gamma 1 a token is worth what its row earns from it on."""
         drawn = Drawn.of(episodes)
         found = credit(policy, episodes)
-        earned = drawn.spread(torch.tensor([e.reward for e in episodes], dtype=torch.float64))
+        earned = worth(episodes, 1.0)
 
         assert len(set(drawn.lengths.tolist())) > 2
         assert any(not all(e.trajectory.own) for e in episodes)
@@ -83,27 +107,34 @@ class TestCredit:
         assert torch.equal(found.advantages, targets(found))
         assert found.values is not None
         assert not found.values.any()
-        assert found.per_row.tolist() == pytest.approx([e.reward if e.valid else 0.0 for e in episodes])
+        means = drawn.per_row(earned) / drawn.lengths
+        assert [found.per_row[row] for row in drawn.rows] == pytest.approx(means.tolist())
+        assert found.per_row[3] == 0.0
 
-    def test_the_reward_comes_with_the_last_own_token_of_a_row(self, policy, episodes):
+    def test_each_turns_reward_comes_with_its_last_own_token(self, policy, episodes):
         """With gamma 0 a token is worth what is paid on it, and nothing else."""
-        drawn = Drawn.of(episodes)
         found = credit(policy, episodes, discount=0.0)
-        last = torch.zeros(len(drawn.place), dtype=torch.bool)
-        last[drawn.lengths.cumsum(0) - 1] = True
+        paid = torch.tensor([p for row in Drawn.of(episodes).rows for p in paid_on(episodes[row])])
 
-        assert not found.advantages[~last].any()
-        paid = [episodes[row].reward for row in drawn.rows]
-        assert found.advantages[last].tolist() == pytest.approx(paid)
-        assert drawn.place[last].tolist() == list(range(len(drawn.rows)))
+        assert 1 < (paid != 0).sum() < len(paid)
+        assert torch.allclose(found.advantages, paid, atol=1e-6)
+
+    def test_a_reward_of_a_turn_without_tokens_and_the_penalty_come_with_the_last_token(self, policy):
+        """A row whose context was full goes on saying nothing; the environment may still pay."""
+        rows = [Episode(0, "?", Trajectory([1], [5, 6, 7], [True, False, True], [-1.0, 0.0, -1.0]))]
+        rows[0].paid, rows[0].reward = [0.5, 0.25, 0.125], 0.875
+        shaped = torch.tensor([0.875 - 0.1], dtype=torch.float64)
+        config = ppo(critic={"discount": 0.0, "whiten": False})
+        of = CriticCredit(make_critic("shared", policy), config.critic, config)
+        found = of(rows, Drawn.of(rows), shaped, None, no_strata(1, Objective()))
+
+        assert found.advantages.tolist() == pytest.approx([0.5, 0.275])
 
     def test_the_environments_tokens_between_two_turns_are_no_steps(self, policy, episodes):
         """At gamma 0.5: half of it one own token before, however much was said between."""
-        drawn = Drawn.of(episodes)
         found = credit(policy, episodes, discount=0.5)
-        for row, values in zip(drawn.rows, found.advantages.split(drawn.lengths.tolist()), strict=True):
-            expected = [episodes[row].reward * 0.5 ** (len(values) - 1 - at) for at in range(len(values))]
-            assert values.tolist() == pytest.approx(expected, abs=1e-6)
+
+        assert torch.allclose(found.advantages.double(), worth(episodes, 0.5), atol=1e-6)
 
     def test_k1_is_paid_token_by_token(self, policy, episodes):
         drawn = Drawn.of(episodes)
@@ -120,10 +151,10 @@ class TestCredit:
         rewards = torch.tensor([e.reward for e in episodes], dtype=torch.float64)
         of = CriticCredit(make_critic("shared", policy), config.critic, config)
         found = of(episodes, drawn, rewards, None, strata)
-        expected = whitened(drawn.spread(rewards)) * drawn.spread(strata.weights)
+        expected = whitened(worth(episodes, 1.0)) * drawn.spread(strata.weights)
 
         assert torch.allclose(found.advantages, expected.float(), atol=1e-5)
-        assert torch.allclose(targets(found), drawn.spread(rewards).float(), atol=1e-6)  # neither whitened nor weighted
+        assert torch.allclose(targets(found), worth(episodes, 1.0).float(), atol=1e-6)  # neither whitened nor weighted
 
     def test_the_lambda_of_advantages_and_that_of_targets_are_two(self, policy, episodes):
         critic = make_critic("shared", policy)

@@ -108,15 +108,27 @@ class TestChat:
         assert text_of(policy, policy.render_reply("no", ended=True)) == "\n<|user|>no<eos>\n<|assistant|>"
         assert text_of(policy, policy.render_reply("no", ended=False)) == "<eos>\n<|user|>no<eos>\n<|assistant|>"
 
-    @pytest.mark.parametrize("template", [COUNTING, FORGETFUL, SHORT_MEMORY])
-    def test_a_template_that_rewrites_earlier_turns_is_said_once(self, template, caplog):
+    @pytest.mark.parametrize(
+        ("template", "kind", "words"),
+        [
+            (COUNTING, "turns", "rewrites earlier turns"),
+            (FORGETFUL, "reasoning", "drops the reasoning of earlier turns; here it stays as it was sampled"),
+            (SHORT_MEMORY, "turns", "rewrites earlier turns"),
+        ],
+    )
+    def test_row_12_a_template_that_rewrites_earlier_turns_is_said_once(self, template, kind, words, caplog):
         policy = policy_of(template)
 
         with caplog.at_level(logging.WARNING):
             for _ in range(2):
                 policy.render_reply("no")
 
-        assert caplog.messages == ["the chat template rewrites earlier turns; they stay as they were sampled"]
+        (said,) = caplog.messages
+        assert said.startswith(f"the chat template {words}")
+        assert policy.prompting.rewrites == kind
+
+    def test_a_template_that_leaves_earlier_turns_alone_and_raw_prompts_rewrite_nothing(self):
+        assert policy_of(CHATML).prompting.rewrites == policy_of(FORGETFUL, "raw").prompting.rewrites == ""
 
     def test_a_template_of_one_turn_cannot_take_a_reply(self):
         with pytest.raises(ModelError, match="drops earlier answers, so it cannot hold a second turn: use 'raw'"):

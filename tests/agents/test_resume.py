@@ -131,7 +131,7 @@ def whole(tmp_path_factory) -> dict[str, Any]:
 
 class TestResume:
     @pytest.mark.parametrize(("kind", "step"), RESUMED)
-    def test_from_any_step_it_is_the_uninterrupted_run_bit_for_bit(self, kind, step, whole, tmp_path):
+    def test_row_06_from_any_step_it_is_the_uninterrupted_run_bit_for_bit(self, kind, step, whole, tmp_path):
         path, end, state = whole[kind]
         config = resumable(kind)
         folder = new_run(tmp_path / "run", config)
