@@ -9,7 +9,17 @@ from typing import Any
 
 import torch
 
-from grpo_agents.collect import NO_LOGPROBS, NOT_FINITE, TOO_LONG, Episode, collect, none_finite, none_fits, none_judged
+from grpo_agents.collect import (
+    NO_LOGPROBS,
+    NOT_FINITE,
+    OUT_OF_TIME,
+    TOO_LONG,
+    Episode,
+    collect,
+    none_finite,
+    none_fits,
+    none_judged,
+)
 from grpo_agents.config import Sampling
 from grpo_agents.environments import EnvChoice, EnvironmentRaisedError
 from grpo_agents.policy import Policy
@@ -21,6 +31,7 @@ LEFT_OUT = {
     "too_long": "too long for the model's context",
     "abstained": "not judged by the scorer",
     "not_finite": "with a reward that is not finite",
+    "out_of_time": "not over in sampling.max_seconds",
 }
 """Why an episode is not counted in a score: the key of `Score.to_json`, and words for it."""
 Z95 = 1.959963984540054
@@ -90,6 +101,7 @@ class Score:
             "greedy": self.greedy,
             "abstained": sum(not e.valid and not e.skipped for e in self.episodes),
             "not_finite": sum(e.skipped == NOT_FINITE for e in self.episodes),
+            "out_of_time": sum(e.skipped == OUT_OF_TIME for e in self.episodes),
             "too_long": sum(e.skipped == TOO_LONG for e in self.episodes),
             "by_task": {label: {"pass@1": share, "n": n} for label, (share, n) in self.by_task().items()},
         }

@@ -274,5 +274,6 @@ def _read_before(folder: RunFolder) -> dict[str, Any] | None:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
-    record.setdefault("greedy_n", record.get("n"))  # folders from before it was kept
+    record.setdefault("greedy_n", record.get("n"))  # folders from before these two were kept
+    record.setdefault("out_of_time", 0)
     return {key: math.nan if value is None else value for key, value in record.items()}  # as `files.plain` wrote it

@@ -57,12 +57,11 @@ class TurnCredit:
         names: list[tuple[str, int]] = []
         for row, own in zip(drawn.rows, costs.split(counts.tolist()), strict=True):
             episode = episodes[row]
-            paid = [
-                a + b for a, b in zip(own.tolist(), turn_costs(episode, self.selection, self.max_tokens), strict=True)
-            ]
-            returns += turn_returns(episode, self.objective.turn_discount, paid)
-            groups += [(episode.group, turn) for turn in range(len(paid))]
-            names += [(strata.names[row], turn) for turn in range(len(paid))]
+            of_lengths = turn_costs(episode, self.selection, self.max_tokens)
+            of_turns = [kl + length for kl, length in zip(own.tolist(), of_lengths, strict=True)]
+            returns += turn_returns(episode, self.objective.turn_discount, of_turns)
+            groups += [(episode.group, turn) for turn in range(len(of_turns))]
+            names += [(strata.names[row], turn) for turn in range(len(of_turns))]
         advantages = compute_advantages(
             torch.tensor(returns, dtype=torch.float64),
             groups,
