@@ -3,7 +3,7 @@
 For a real model the logits are the largest tensor of training by far: 4,096 tokens of a vocabulary of 150,000 are
 2.4 GB, several times over. So large products are computed in chunks of tokens. A chunk's logits are reduced to a few
 numbers and dropped, and the backward pass computes them again from the hidden states, the weight and each row's
-log-sum-exp, about 1.3 times the work of the head. Small products are kept whole, which is faster.
+normaliser, about 1.3 times the work of the head. Small products are kept whole, which is faster.
 
 Half-precision models get a float32 product here, and in the sampler the same one: rounding the logits to bfloat16 was
 what drove sampler and trainer apart in MiniMax-M1 (arXiv 2506.13585, section 3.2). Only a head that is a plain linear
@@ -124,15 +124,17 @@ class Projection(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """Return log-probs [N] and entropies [N] (empty where not asked for), float32, or float64 for such states."""
         logits = _chunked(states, weight, bias, temperature)
-        norms, picked, spreads = [], [], []
+        peaks, norms, picked, spreads = [], [], [], []
         for span, part in logits:
-            norm = part.logsumexp(-1)
-            norms.append(norm)
-            picked.append(part.gather(1, targets[span, None])[:, 0] - norm)
+            peaks.append(part.amax(-1, keepdim=True))
+            part -= peaks[-1]
+            norms.append(part.exp().sum(-1, keepdim=True).log_())
+            part -= norms[-1]
+            picked.append(part.gather(1, targets[span, None])[:, 0])
             if entropies:
-                spreads.append(_entropies(part.sub_(norm[:, None])))
+                spreads.append(_entropies(part))
         kept = torch.cat(spreads) if entropies else picked[0].new_empty(0)
-        ctx.save_for_backward(states, weight, bias, targets, torch.cat(norms), kept)
+        ctx.save_for_backward(states, weight, bias, targets, torch.cat(peaks), torch.cat(norms), kept)
         ctx.temperature = temperature
         return torch.cat(picked), kept.clone()
 
@@ -140,14 +142,15 @@ class Projection(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, of_logprobs: Tensor, of_entropies: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of states, weight and bias, each in its own dtype, where they are needed."""
-        states, weight, bias, targets, norms, entropies = ctx.saved_tensors
+        states, weight, bias, targets, peaks, norms, entropies = ctx.saved_tensors
         to_states, to_weight, to_bias = ctx.needs_input_grad[:3]
         wide = _wide(weight)
         of_states = torch.empty_like(states) if to_states else None
         of_weight = torch.zeros_like(wide) if to_weight else None
         of_bias = wide.new_zeros(len(wide)) if to_bias else None
         for span, logprobs in _chunked(states, weight, bias, ctx.temperature):
-            logprobs -= norms[span, None]
+            logprobs -= peaks[span]
+            logprobs -= norms[span]  # in two steps: their sum would round away what likely tokens differ by
             slopes = logprobs.exp()
             if len(entropies):
                 logprobs.clamp_(min=LEAST).add_(entropies[span, None])
