@@ -60,19 +60,16 @@ class AdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take a state back.
+        """Take a state back; half-precision weights become its copies, rounded, which they were when it was saved.
 
         Raises:
-            ValueError: Its copies are not the weights that are here.
+            ValueError: It is of other weights: their number or their sizes differ, or they were of another precision.
         """
-        given = [
-            value.to(master) for value, master in zip(state_dict.get(MASTERS, []), self._masters.values(), strict=True)
-        ]
-        for weight, value in zip(self._masters, given, strict=True):
-            if not torch.equal(value.to(weight.dtype), weight):
-                raise ValueError("the optimiser's float32 weights are not those of the policy beside it")
-        for master, value in zip(self._masters.values(), given, strict=True):
-            master.copy_(value)
+        given = state_dict.get(MASTERS, [])
+        if [value.shape for value in given] != [master.shape for master in self._masters.values()]:
+            raise ValueError("its float32 copies are not of the half-precision weights that are here")
+        for (weight, master), value in zip(self._masters.items(), given, strict=True):
+            weight.copy_(master.copy_(value))
         with self._on_masters():
             super().load_state_dict(state_dict)
 
