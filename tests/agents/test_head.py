@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from grpo_agents import head as heads
 from grpo_agents.head import Projection, chunks, is_plain, read_head, read_logits, wide_head
 from grpo_agents.logprobs import LogProbs
-from tests.agents.tiny_models import fresh_model, ragged_groups
+from grpo_agents.packing import Group
+from grpo_agents.sampler import Sampler
+from tests.agents.tiny_models import FURTHER, PACKABLE, fresh_model, ragged_groups, random_prompts
 
 ROWS, WIDTH, VOCAB = 11, 6, 17
 
@@ -85,13 +87,46 @@ def test_chunks_equal_the_whole_in_values_and_gradients(monkeypatch, bias, entro
     torch.testing.assert_close(results[1][0].double(), exact[0], atol=2e-6, rtol=0)
 
 
+@pytest.mark.parametrize("architecture", ["llama", "qwen2.5", "phi", "gpt2", "mistral", "gemma3"])
+def test_sampler_and_training_say_what_float32_makes_of_the_hidden_states(architecture, device):
+    """Of a bfloat16 model, to 1e-5, at every token: its own bfloat16 product is what drove other trainers apart."""
+    model = fresh_model(architecture).to(device, torch.bfloat16)
+    sampler = Sampler(model, [2], 0)
+    logprobs = LogProbs(model, 0, traits=sampler.traits)
+    weight, bias = (getattr(model.get_output_embeddings(), name) for name in ("weight", "bias"))
+    assert logprobs.packed == (architecture in PACKABLE + FURTHER)
+    assert logprobs.traits.head_apart
+    states: list[Tensor] = []
+    hook = sampler.traits.backbone.register_forward_hook(lambda module, args, out: states.append(out[0].detach()))
+
+    def exact(hidden: Tensor, ids: Tensor) -> Tensor:
+        logits = hidden.double() @ weight.double().T + (0 if bias is None else bias.double())
+        picked: Tensor = (logits / 0.7).log_softmax(-1).gather(-1, ids[:, None])[:, 0]
+        return picked
+
+    prompt = random_prompts([6])[0]
+    (drawn,) = sampler([prompt], max_tokens=12, temperature=0.7, generator=torch.Generator().manual_seed(1))
+    count, ids = len(drawn.ids), torch.tensor(drawn.ids, device=device)
+    sampled = exact(torch.stack([step[0, -1] for step in states[-count:]]), ids)
+    torch.testing.assert_close(torch.tensor(drawn.logprobs).double(), sampled.cpu(), atol=1e-5, rtol=0)
+    hook.remove()
+
+    reading = logprobs.read([Group(prompt, [drawn.ids], [[True] * count])], 0.7, hidden=True)
+    assert reading.hidden is not None
+    torch.testing.assert_close(reading.logprobs.double(), exact(reading.hidden, ids), atol=1e-5, rtol=0)
+    own = model.get_output_embeddings()(reading.hidden).double() / 0.7
+    rounded = own.log_softmax(-1).gather(-1, ids[:, None])[:, 0] - exact(reading.hidden, ids)
+    assert float(rounded.detach().abs().max()) > 1e-3
+
+
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("small", [10**9, 0])
-def test_half_precision_heads_are_multiplied_in_float32(monkeypatch, small, dtype, temperature):
+def test_half_precision_heads_are_multiplied_in_float32(monkeypatch, small, dtype, temperature, device):
     """Against float64 on the same rounded numbers; the model's own product would be off by a hundred times more."""
     monkeypatch.setattr(heads, "SMALL", small)
     head, states, targets = problem(dtype, bias=True)
+    head, targets, states = head.to(device), targets.to(device), states.detach().to(device).requires_grad_()
     exact, spread = slowly(head, states, targets, temperature)
     expected = torch.autograd.grad(objective(exact, spread), [states, *head.parameters()])
 

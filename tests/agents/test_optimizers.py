@@ -28,12 +28,12 @@ HALF = [torch.bfloat16, torch.float16]
 BETAS = (0.9, 0.95)
 
 
-def half(dtype: torch.dtype = torch.bfloat16) -> Policy:
+def half(device: torch.device | None = None) -> Policy:
     """Return the babbler in half precision; as when it is loaded so, its table of angles stays float32."""
     model = fresh_model("llama", BYTE_VOCAB, max_position_embeddings=256)
     for parameter in model.parameters():
-        parameter.data = parameter.to(dtype)
-    return Policy(model, byte_tokenizer())
+        parameter.data = parameter.to(torch.bfloat16)
+    return Policy(model.to(device), byte_tokenizer())
 
 
 def rewarded(**changes: Any) -> TrainConfig:
@@ -48,9 +48,9 @@ def slopes(step: int, shape: torch.Size) -> Tensor:
 
 
 @pytest.mark.parametrize("dtype", HALF)
-def test_small_steps_are_not_rounded_away(dtype):
+def test_small_steps_are_not_rounded_away(dtype, device):
     """A rate of 1e-6 on weights near 0.5: a hundred steps of PyTorch's AdamW move none."""
-    start = torch.linspace(0.4, 0.9, 200).to(dtype)
+    start = torch.linspace(0.4, 0.9, 200).to(device, dtype)
     lost, kept = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
     exact = torch.nn.Parameter(start.float())
     sides = [
@@ -60,14 +60,14 @@ def test_small_steps_are_not_rounded_away(dtype):
     ]
     for number in range(100):
         for weight, optimizer in sides:
-            weight.grad = slopes(number, weight.shape).to(weight.grad_dtype)
+            weight.grad = slopes(number, weight.shape).to(device, weight.grad_dtype)
             optimizer.step()
 
     assert torch.equal(lost, start) or dtype == torch.float16  # whose moments underflow, and send some anywhere
     assert torch.equal(kept, exact.to(dtype))
     for number in range(4000):
         for weight, optimizer in sides[1:]:
-            weight.grad = slopes(number, weight.shape)
+            weight.grad = slopes(number, weight.shape).to(device)
             optimizer.step()
     assert not torch.equal(kept, start)
     assert torch.equal(kept, exact.to(dtype))
@@ -130,9 +130,9 @@ def test_weights_without_a_gradient_rest():
     assert resting.tolist() == [1.0] * 4
 
 
-def test_a_run_follows_its_float32_twin_to_rounding():
+def test_a_run_follows_its_float32_twin_to_rounding(device):
     """One update on the same batch, at a rate that bfloat16 would lose: each weight is its twin's, rounded."""
-    policy, twin = half(), half()
+    policy, twin = half(device), half(device)
     twin.model.float()
     optimisation = {"learning_rate": 1e-5, "warmup_steps": 0}
     optimizers = [make_optimizer(side, short(optimisation=optimisation)) for side in (policy, twin)]
