@@ -111,6 +111,8 @@ class SeparateCritic(nn.Module):
         self.model = copy.deepcopy(policy.model)
         layout: Layout = "packed" if policy.logprobs.packed else "plain"
         self.logprobs = LogProbs(self.model, policy.pad_id, layout=layout)
+        if policy.logprobs.recomputed:
+            self.logprobs.recompute_layers()
         self.head = ValueHead(hidden_width(self.logprobs), policy.device)
         self._drop_output_head()
 

@@ -40,6 +40,7 @@ from grpo_agents.evaluate import evaluate
 from grpo_agents.interrupt import StopFlag
 from grpo_agents.kl import next_kl_coef
 from grpo_agents.metrics import completion_records, flat_advice, step_metrics
+from grpo_agents.optimizers import make_optimizer, set_learning_rate
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import Learner
 from grpo_agents.reference import FrozenCopy, Reference, make_reference
@@ -113,6 +114,8 @@ class GRPO:
         self.kl_coef = self.config.objective.kl_coef
         if self.kl_coef > 0:
             self.reference = make_reference(policy, self.config.reference, reference)
+        if self.config.optimisation.gradient_checkpointing:
+            policy.logprobs.recompute_layers()
         self.optimizer = make_optimizer(policy, self.config)
         self.stratifier = Stratifier(self.config.strata)
         self.retirement = Retirement(self.config.selection.retire_at, self.config.selection.retire_after)
@@ -332,23 +335,3 @@ class GRPO:
         if count >= MAX_FAILURES:
             cause = why if first == why else f"{why}; the first: {first}"
             raise GrpoGymError(f"{count} steps in a row failed, the last at step {self.step}: {cause}")
-
-
-def make_optimizer(policy: Policy, config: TrainConfig) -> torch.optim.Optimizer:
-    """Return AdamW over the weights that take a gradient."""
-    settings = config.optimisation
-    weights = [parameter for parameter in policy.model.parameters() if parameter.requires_grad]
-    return torch.optim.AdamW(
-        [{"params": weights, "initial_lr": settings.learning_rate}],
-        lr=settings.learning_rate,
-        betas=(settings.beta1, settings.beta2),
-        weight_decay=settings.weight_decay,
-    )
-
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, step: int, config: TrainConfig) -> None:
-    """Set the rates of a step, counted from 1: linear warm-up, then constant."""
-    settings = config.optimisation
-    share = min(1.0, step / settings.warmup_steps) if settings.warmup_steps else 1.0
-    for group in optimizer.param_groups:
-        group["lr"] = group["initial_lr"] * share

@@ -12,22 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import torch
-from torch import Tensor
-from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from grpo_agents.head import read_head, read_logits
 from grpo_agents.packing import Batch, Group, Microbatch, block_mask, microbatches, pack, single_rows
+from grpo_agents.recompute import recomputing, repeated_layers
 from grpo_agents.traits import ModelTraits
 from grpo_gym.errors import ModelError
 
 Layout = Literal["auto", "packed", "plain"]
 TOKEN_BUDGET = 1024  # padded tokens per microbatch: on a CPU larger tensors leave the cache; a GPU wants 8k and more
-ENTROPY_ROWS: Final = 256
-"""Tokens whose entropies are computed at once: bounds memory, does not change results."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,9 @@ class LogProbs:
         pad_id: Any token id the model can read; padding is masked out.
         layout: "auto" packs where the model allows it; "packed" and "plain" force one form.
         traits: What is known of the model, when the caller has it already.
+
+    Attributes:
+        recomputed: The layers that are computed again in the backward pass; none unless asked for.
     """
 
     def __init__(
@@ -64,6 +65,15 @@ class LogProbs:
         self.pad_id = pad_id
         self.layout = layout
         self.traits = traits or ModelTraits(model)
+        self.recomputed: tuple[nn.Module, ...] = ()
+
+    def recompute_layers(self) -> None:
+        """From now on keep of each layer only its input for the backward pass (see `recompute`).
+
+        Raises:
+            ModelError: The model marks no layers for that.
+        """
+        self.recomputed = repeated_layers(self.model)
 
     @property
     def packed(self) -> bool:
@@ -102,12 +112,12 @@ class LogProbs:
             ModelError: `hidden` of a model that shows no hidden states.
         """
         batch = self._batch(groups)
-        raw, states = self._forward(batch, hidden=hidden)
-        logits = raw.float()
-        if temperature != 1.0:
-            logits = logits / temperature
-        logprobs = -functional.cross_entropy(logits, batch.targets, reduction="none")
-        return Reading(logprobs, entropies_of(logits) if entropies else None, states)
+        if self.traits.head_apart:
+            states = self._backbone_states(batch)
+            found = read_head(self.traits.head, states, batch.targets, temperature, entropies=entropies)
+            return Reading(*found, states if hidden else None)
+        logits, shown = self._forward(batch, hidden=hidden)
+        return Reading(*read_logits(logits, batch.targets, temperature, entropies=entropies), shown)
 
     def hidden_states(self, groups: Sequence[Group]) -> Tensor:
         """Return [N, H], what `read` gives as `hidden`, without the work of the output head where that stands apart.
@@ -168,12 +178,9 @@ class LogProbs:
         return pack(groups if self.packed else single_rows(groups), self.pad_id).to(self.model.device)
 
     def _forward(self, batch: Batch, *, hidden: bool) -> tuple[Tensor, Tensor | None]:
-        """Return the logits [N, V] that predict the own tokens, and the hidden states [N, H] behind them if asked."""
-        if self.traits.head_apart:
-            states = self._backbone_states(batch)
-            logits: Tensor = self.traits.head(states)
-            return logits, states if hidden else None
-        out = self.model(**self._inputs(batch), **({"output_hidden_states": True} if hidden else {}))
+        """Return the model's own logits [N, V] before the own tokens, and the hidden states [N, H] if asked."""
+        with recomputing(self.recomputed):
+            out = self.model(**self._inputs(batch), **({"output_hidden_states": True} if hidden else {}))
         logits = _picked(out.logits, batch)
         if not hidden:
             return logits, None
@@ -186,7 +193,8 @@ class LogProbs:
         return logits, _picked(layers[-1], batch)
 
     def _backbone_states(self, batch: Batch) -> Tensor:
-        return _picked(self.traits.backbone(**self._inputs(batch)).last_hidden_state, batch)
+        with recomputing(self.recomputed):
+            return _picked(self.traits.backbone(**self._inputs(batch)).last_hidden_state, batch)
 
     def _inputs(self, batch: Batch) -> dict[str, Any]:
         inputs = {"input_ids": batch.ids, "attention_mask": self._mask(batch), "use_cache": False}
@@ -199,28 +207,6 @@ class LogProbs:
         if self.packed:
             return block_mask(batch.segments, self.model.dtype)
         return (batch.segments >= 0).long()
-
-
-def entropies_of(logits: Tensor) -> Tensor:
-    """Entropy -sum p log p over the whole vocabulary, in nats, of each row's softmax.
-
-    With gradient nothing of the vocabulary's size is kept for it but the logits: the rest is computed again. Logits of
-    -inf (tokens that cannot be drawn) count 0.
-
-    Args:
-        logits: [N, V] float32 or float64, divided by the temperature already.
-
-    Returns:
-        [N], dtype of `logits`; from 0 to log V.
-    """
-    parts = logits.split(ENTROPY_ROWS)
-    return torch.cat([checkpoint(_entropies, part, use_reentrant=False, preserve_rng_state=False) for part in parts])
-
-
-def _entropies(logits: Tensor) -> Tensor:
-    logprobs = logits.log_softmax(-1)
-    # 0 * -inf would be NaN. Clamped and not hidden afterwards: that NaN would return in the gradient.
-    return -(logprobs.exp() * logprobs.clamp(min=torch.finfo(logits.dtype).min)).sum(-1)
 
 
 def _picked(states: Tensor, batch: Batch) -> Tensor:

@@ -29,6 +29,7 @@ from grpo_gym.errors import CheckpointError, InvalidValueError
 STATE = "state.json"
 OPTIMIZER = "optimizer.pt"
 TENSORS = "tensors.pt"
+_DAMAGED = (TypeError, KeyError, AttributeError)  # what is raised on values of another kind than was written
 ROOM = 2**20
 """Free bytes below which a failed write of megabytes is put down to a full disk."""
 
@@ -114,7 +115,7 @@ class RunFolder(RunLog):
         try:
             state: dict[str, Any] = json.loads((path / STATE).read_text(encoding="utf-8"))
             optimizer.load_state_dict(torch.load(path / OPTIMIZER, map_location="cpu", weights_only=True))
-        except (OSError, ValueError, TypeError, KeyError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        except (*_DAMAGED, OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(f"checkpoint {path} is damaged: {error}") from error
         return state
 

@@ -11,19 +11,23 @@ all rows before the first token. Splitting into batches, dropping rows and the d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache, PreTrainedModel
 
+from grpo_agents.head import is_half, is_plain, wide_head
 from grpo_agents.rollout import Completion
 from grpo_agents.traits import ModelTraits
 from grpo_gym.errors import InvalidValueError, ModelError
 
 ROWS_PER_BATCH = 256  # rows decoded together: more is no faster on a CPU, and their caches are what fills memory
 FINISHED_SHARE = 0.125  # finished rows are dropped when they are at least this part of the batch
+
+Head = Callable[[Tensor], Tensor]
+"""Hidden states [B, H] to logits [B, V]."""
 
 
 @dataclass
@@ -148,10 +152,12 @@ class Sampler:
         shape = (len(owners), 0 if greedy else max_tokens)
         uniforms = torch.rand(shape, generator=generator, dtype=torch.float64)
         completions: list[Completion] = []
+        head = self._head()
         for start in range(0, len(owners), rows_per_batch):
             span = owners[start : start + rows_per_batch]
             first = span[0]
             drawn = self._decode(
+                head,
                 prompts[first : span[-1] + 1],
                 torch.tensor(span, device=self.model.device) - first,
                 torch.tensor([rooms[prompt] for prompt in span], device=self.model.device),
@@ -174,8 +180,17 @@ class Sampler:
             )
         return min(max_tokens, self.context - len(prompt))
 
+    def _head(self) -> Head | None:
+        """Return the head as the log-probs of training compute it, None where that is what the model does by itself."""
+        if not self.traits.head_apart:
+            return None
+        if is_plain(self.traits.head) and is_half(self.traits.head.weight):
+            return wide_head(self.traits.head)
+        return None if "logits_to_keep" in self.traits.arguments else self.traits.head
+
     def _decode(
         self,
+        head: Head | None,
         prompts: Sequence[Sequence[int]],
         owners: Tensor,
         rooms: Tensor,
@@ -184,7 +199,7 @@ class Sampler:
     ) -> _Drawn:
         """Decode one batch of R rows; `owners` [R] names each row's prompt, `rooms` [R] its token limit."""
         steps = int(rooms.max())
-        batch, logits = self._prefill(prompts, owners, steps)
+        batch, logits = self._prefill(head, prompts, owners, steps)
         drawn = _Drawn.empty(len(owners), steps, logits.device)
         ends = torch.tensor(self.eos_ids, device=logits.device)
         width = batch.mask.shape[-1] - steps
@@ -204,11 +219,14 @@ class Sampler:
             if len(ids) - left >= self.finished_share * len(ids):
                 ids = ids[batch.live]
                 batch.keep(batch.live.nonzero()[:, 0])
-            logits = self._forward(ids[:, None], batch.mask[..., : width + step + 1], batch.positions, batch.cache)
+            mask = batch.mask[..., : width + step + 1]
+            logits = self._forward(head, ids[:, None], mask, batch.positions, batch.cache)
             batch.positions = self._next(batch.positions)
         return drawn
 
-    def _prefill(self, prompts: Sequence[Sequence[int]], owners: Tensor, steps: int) -> tuple[_Batch, Tensor]:
+    def _prefill(
+        self, head: Head | None, prompts: Sequence[Sequence[int]], owners: Tensor, steps: int
+    ) -> tuple[_Batch, Tensor]:
         """Read each prompt once; return the rows' batch and their first logits [R, V]."""
         device = self.model.device
         width = max(map(len, prompts))
@@ -219,7 +237,7 @@ class Sampler:
         mask = (columns >= width - lengths[:, None]).long()
         positions = (columns[:width] - (width - lengths[:, None])).clamp(min=0)
         cache = DynamicCache(config=self.model.config)
-        logits = self._forward(ids, mask[:, :width], positions, cache)
+        logits = self._forward(head, ids, mask[:, :width], positions, cache)
         if self.traits.block_masks:  # a mask in its final form spares the model building one at each step
             lowest = torch.finfo(self.model.dtype).min
             mask = ((1 - mask).to(self.model.dtype) * lowest)[:, None, None]
@@ -233,11 +251,14 @@ class Sampler:
         """Return the following positions; finished rows may not run past a learned position table."""
         return (positions + 1).clamp(min=0, max=None if self.context is None else self.context - 1)
 
-    def _forward(self, ids: Tensor, mask: Tensor, positions: Tensor, cache: DynamicCache) -> Tensor:
+    def _forward(self, head: Head | None, ids: Tensor, mask: Tensor, positions: Tensor, cache: DynamicCache) -> Tensor:
         """Read `ids` [B, S] behind the cache; return the logits [B, V] after the last one."""
         inputs = {"input_ids": ids, "attention_mask": mask, "use_cache": True, self.traits.cache_argument: cache}
         if "position_ids" in self.traits.arguments:
             inputs["position_ids"] = positions
+        if head is not None:
+            states: Tensor = self.traits.backbone(**inputs).last_hidden_state
+            return head(states[:, -1])
         if "logits_to_keep" in self.traits.arguments:
             inputs["logits_to_keep"] = 1
         logits: Tensor = self.model(**inputs).logits

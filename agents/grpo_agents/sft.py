@@ -20,6 +20,7 @@ import torch
 from grpo_agents.config import SFTConfig
 from grpo_agents.environments import EnvChoice, reset_rows, seeds_for
 from grpo_agents.logprobs import LogProbs
+from grpo_agents.optimizers import AdamW
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError
@@ -166,7 +167,7 @@ def _optimizers(model: torch.nn.Module, config: SFTConfig) -> list[torch.optim.O
 
 
 def _adamw(parameters: list[torch.nn.Parameter], config: SFTConfig, decay: float) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(parameters, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=decay)
+    return AdamW(parameters, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=decay)
 
 
 def _schedule(step: int, config: SFTConfig) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from huggingface_hub import constants
 
 from grpo_agents.policy import Policy
@@ -32,6 +33,14 @@ def no_network(monkeypatch, tmp_path):
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request) -> torch.device:
+    """Each device that half precision has to be right on."""
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    return torch.device(request.param)
 
 
 @pytest.fixture(scope="session")

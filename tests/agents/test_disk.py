@@ -13,7 +13,7 @@ import torch
 from safetensors import SafetensorError
 
 from grpo_agents.files import in_use, write_text, writing
-from grpo_agents.grpo import make_optimizer
+from grpo_agents.optimizers import make_optimizer
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.train import resume, train
 from grpo_gym.errors import CheckpointError

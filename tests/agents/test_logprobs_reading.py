@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grpo_agents.logprobs import ENTROPY_ROWS, LogProbs, entropies_of
+from grpo_agents.head import ENTROPY_ROWS, entropies_of
+from grpo_agents.logprobs import LogProbs
 from grpo_agents.packing import Group
 from grpo_gym.errors import ModelError
 from tests.agents.tiny_models import ARCHITECTURES, PACKABLE, fresh_model, ragged_groups, tiny_model

@@ -20,8 +20,9 @@ from grpo_agents.config import Objective, TrainConfig, to_dict
 from grpo_agents.credit import no_strata
 from grpo_agents.curves import draw_curves
 from grpo_agents.files import plain, write_json, write_text
-from grpo_agents.grpo import GRPO, make_optimizer
+from grpo_agents.grpo import GRPO
 from grpo_agents.metrics import step_metrics
+from grpo_agents.optimizers import make_optimizer
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Trajectory
 from grpo_agents.rollouts import Rollout

@@ -22,10 +22,13 @@ from transformers import (
     GPT2Config,
     LlamaConfig,
     MistralConfig,
+    Phi3Config,
+    PhiConfig,
     PretrainedConfig,
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen3Config,
+    SmolLM3Config,
 )
 
 from grpo_agents.packing import Group
@@ -36,6 +39,8 @@ CONTEXT = 64
 WINDOWED = ("gemma2", "gemma3", "mistral")
 PACKABLE = ("qwen2", "qwen3", "llama", "gpt2", "gemma")
 ARCHITECTURES = PACKABLE + WINDOWED
+FURTHER = ("qwen2.5", "llama3", "phi", "phi3", "smollm", "smollm3")
+"""Families that differ from those in what config.json says, rather than in what they let a caller do."""
 CHATML = (
     "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<eos>\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -68,6 +73,21 @@ def tiny_config(architecture: str, vocab: int = VOCAB, **changes: Any) -> Pretra
         common["sliding_window"] = 8
     if architecture == "gemma3":
         common["layer_types"] = ["sliding_attention", "full_attention"]
+    if architecture in ("qwen2.5", "smollm", "smollm3"):
+        common["tie_word_embeddings"] = True
+    if architecture == "llama3":
+        common["rope_parameters"] = {
+            "rope_type": "llama3",
+            "rope_theta": 10_000.0,
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": CONTEXT // 8,
+        }
+    if architecture == "smollm3":
+        common["no_rope_layers"] = [1, 0]
+    if architecture == "phi":  # its half of a head that turns must be even
+        common |= {"num_attention_heads": 2, "num_key_value_heads": 2}
     kinds: dict[str, type[PretrainedConfig]] = {
         "qwen2": Qwen2Config,
         "qwen3": Qwen3Config,
@@ -76,6 +96,12 @@ def tiny_config(architecture: str, vocab: int = VOCAB, **changes: Any) -> Pretra
         "gemma2": Gemma2Config,
         "gemma3": Gemma3TextConfig,
         "mistral": MistralConfig,
+        "qwen2.5": Qwen2Config,
+        "llama3": LlamaConfig,
+        "phi": PhiConfig,
+        "phi3": Phi3Config,
+        "smollm": LlamaConfig,
+        "smollm3": SmolLM3Config,
     }
     return kinds[architecture](**{**common, **changes})
 
