@@ -1,8 +1,8 @@
-"""An adapter's folder: adapter_config.json and adapter_model.safetensors, as peft names them, without the base.
+"""An adapter's folder: adapter_config.json and adapter_model.safetensors, as peft has them, and base.json.
 
 The base is found again by the name in adapter_config.json ("embedded", a folder, or a hub id in the local cache), and
-never over the network. An adapter on another base than its own would sample nonsense without an error, so the file
-keeps a few numbers of the base, which are compared when it is read. peft's own writer is not used: it asks the hub,
+never over the network. An adapter on another base than its own would sample nonsense without an error, so base.json
+keeps a few of its numbers, which are compared when the adapter is read. peft's own writer is not used: it asks the hub,
 writes the path that a model was read from, and a model card.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from grpo_agents.files import write_json
 from grpo_agents.hub import one_line
@@ -23,6 +23,7 @@ from grpo_gym.errors import ModelError
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
+BASE = "base.json"
 SAMPLED = 64
 """Matrices of the base at most that one number is kept of."""
 ROUNDING = 2.0**-7
@@ -58,9 +59,10 @@ def write_adapter(model: Any, folder: Path) -> None:
     tensors = peft.get_peft_model_state_dict(model, adapter_name=model.active_adapter, save_embedding_layers=False)
     record = settings.to_dict() | {"task_type": "CAUSAL_LM", "inference_mode": True}
     known = {name: sorted(value) if isinstance(value, set) else value for name, value in record.items()}
-    metadata = {"format": "pt", "base": json.dumps(sample_of_base(model))}
-    save_file({name: value.detach().cpu().contiguous() for name, value in tensors.items()}, folder / WEIGHTS, metadata)
+    plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    save_file(plain, folder / WEIGHTS, {"format": "pt"})
     write_json(folder / CONFIG, known)
+    write_json(folder / BASE, sample_of_base(model))
 
 
 def read_adapter(model: Any, folder: Path) -> Any:
@@ -68,7 +70,7 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     Args:
         model: The adapter's base, on the CPU; changed in place.
-        folder: What `write_adapter` wrote, or peft.
+        folder: What `write_adapter` wrote, or peft, which tells nothing of the base.
 
     Raises:
         ModelError: The files are damaged or of another kind of adapter, or the adapter is of another base.
@@ -78,9 +80,8 @@ def read_adapter(model: Any, folder: Path) -> Any:
         raise ModelError(f"the adapter in '{folder}' is no LoRA: merge it into its model first")
     try:
         settings = peft.PeftConfig.from_pretrained(str(folder))
-        with safe_open(folder / WEIGHTS, framework="pt") as file:
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  # it is no dict
-            sample = json.loads((file.metadata() or {}).get("base", "null"))
+        tensors = load_file(folder / WEIGHTS)
+        sample = json.loads((folder / BASE).read_text(encoding="utf-8")) if (folder / BASE).exists() else None
     except _UNREADABLE as error:
         raise ModelError(f"the adapter in '{folder}' cannot be read: {one_line(error)}") from error
     base, settings.inference_mode = settings.base_model_name_or_path, False
