@@ -121,8 +121,8 @@ def agent_class(config: TrainConfig) -> type[GRPO]:
 def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
     """Return the policy that a config names, or the one in `source` read in the same way; also sets the CPU threads.
 
-    With `lora.rank` the config's model gets a fresh adapter; if it is an adapter itself, it is folded in first, else it
-    goes on learning. A checkpoint in `source` brings its own.
+    With `lora.rank` the config's model gets a fresh adapter, and if it is an adapter itself, that is folded in before.
+    Without, an adapter goes on learning; a KL term then pulls to the model below it. A checkpoint brings its own.
 
     Raises:
         ModelError: The model, or an adapter's base, is not there or cannot be used.

@@ -31,7 +31,12 @@ def plain_policy(name: str = "llama", dtype: torch.dtype = torch.float32) -> Pol
 
 
 def _phi() -> Any:
-    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes: dict[str, Any] = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    }
     config = PhiConfig(vocab_size=BYTE_VOCAB, initializer_range=0.3, bos_token_id=1, eos_token_id=2, **sizes)
     auto: Any = AutoModelForCausalLM
     with torch.random.fork_rng():

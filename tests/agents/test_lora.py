@@ -21,7 +21,9 @@ from tests.agents.adapters import GROUPS, MODELS, adapted, learned, plain_policy
 from tests.agents.runs import identical, weights
 from tests.agents.tiny_models import fresh_model, message_of, tiny_model
 
-EVERY = {"llama": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")}
+EVERY: dict[str, tuple[str, ...]] = {
+    "llama": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+}
 EVERY |= {"gpt2": ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")}
 EVERY |= {"phi": ("q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2")}
 

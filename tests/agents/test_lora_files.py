@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("no_network")
 
 
 @pytest.fixture
-def base(tmp_path) -> Path:
+def base(tmp_path: Path) -> Path:
     """The folder of a plain policy."""
     plain_policy().save(tmp_path / "base")
     return tmp_path / "base"
@@ -38,7 +38,7 @@ def policy(base) -> Policy:
 
 
 @pytest.fixture
-def folder(policy, tmp_path) -> Path:
+def folder(policy: Policy, tmp_path: Path) -> Path:
     """The adapter's folder."""
     policy.save(tmp_path / "adapter")
     return tmp_path / "adapter"
@@ -90,7 +90,8 @@ class TestWritten:
         assert targets == sorted(targets)
 
     def test_the_shipped_policy_is_named_and_not_where_it_lies(self, tmp_path):
-        for place, name in enumerate(("embedded", FOLDER, str(FOLDER))):
+        names: tuple[str | Path, ...] = ("embedded", FOLDER, str(FOLDER))
+        for place, name in enumerate(names):
             Policy.load(name, device="cpu").adapted(Lora(rank=1)).save(tmp_path / str(place))
 
             assert base_name(tmp_path / str(place)) == "embedded"

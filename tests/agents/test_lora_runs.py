@@ -219,7 +219,10 @@ class TestJob:
     def test_from_start_to_summary_and_again(self, base, tmp_path):
         """The main job with a KL term, stopped behind its second step: the resumed run is the whole one."""
         out, again = tmp_path / "whole", tmp_path / "again"
-        changes = {"evaluation": {"every": 2, "test_problems": 4, "val_problems": 4}, "objective": {"kl_coef": 0.1}}
+        changes: dict[str, Any] = {
+            "evaluation": {"every": 2, "test_problems": 4, "val_problems": 4},
+            "objective": {"kl_coef": 0.1},
+        }
         result = train(config_of(base, out=str(out), **changes))
         assert result.finished
         config = config_of(base, out=str(again), **changes)
