@@ -16,7 +16,6 @@ not the noise of a random head. The head is float32 whatever the policy is.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -25,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grpo_agents.logprobs import TOKEN_BUDGET, Layout, LogProbs, Reading
+from grpo_agents.lora import resting, twin
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
 
@@ -98,7 +98,8 @@ class SharedCritic(nn.Module):
 class SeparateCritic(nn.Module):
     """A value head on its own copy of the policy's trunk; the policy gets no gradient from it.
 
-    What takes a gradient in the policy takes one in the copy, but for an output head that is only that.
+    What takes a gradient in the policy takes one in the copy, but for an output head that is only that. What rests is
+    shared with the policy and not copied: beside an adapted policy the critic is an adapter and a head.
 
     Args:
         policy: Copied as it is now; later changes of it do not show.
@@ -108,7 +109,7 @@ class SeparateCritic(nn.Module):
 
     def __init__(self, policy: Policy) -> None:
         super().__init__()
-        self.model = copy.deepcopy(policy.model)
+        self.model = twin(policy.model)
         layout: Layout = "packed" if policy.logprobs.packed else "plain"
         self.logprobs = LogProbs(self.model, policy.pad_id, layout=layout)
         if policy.logprobs.recomputed:
@@ -132,6 +133,17 @@ class SeparateCritic(nn.Module):
     def parameter_count(self) -> int:
         """Numbers that belong to the critic alone and take a gradient."""
         return _count(self)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]  # two overloads
+        """Return what learns; what rests is the policy's, and in its checkpoint or its base."""
+        names, whole = resting(self), super().state_dict(*args, **kwargs)
+        return {name: value for name, value in whole.items() if name not in names}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Take over what `state_dict` returned. Raises RuntimeError, with the names, for anything else."""
+        names = resting(self)
+        rest = {name: value for name, value in super().state_dict().items() if name in names}
+        return super().load_state_dict(rest | dict(state_dict), strict, assign)
 
     def values(self, groups: Sequence[Group], reading: Reading, temperature: float = 1.0) -> Tensor:
         """Return [n] float32 by a forward pass of its own trunk; `reading` is the policy's and not looked at."""

@@ -39,6 +39,7 @@ from grpo_agents.environments import (
 from grpo_agents.evaluate import evaluate
 from grpo_agents.interrupt import StopFlag
 from grpo_agents.kl import next_kl_coef
+from grpo_agents.lora import check_adapter
 from grpo_agents.metrics import completion_records, flat_advice, step_metrics
 from grpo_agents.optimizers import make_optimizer, set_learning_rate
 from grpo_agents.policy import Policy
@@ -90,6 +91,7 @@ class GRPO:
     ) -> None:
         self.policy = policy
         self.config = config or TrainConfig()
+        check_adapter(policy.model, self.config.lora)
         self.choice = EnvChoice.of(self.config)
         self.rows = self.config.prompts * self.config.group_size
         if env is not None and not hasattr(env, "num_envs"):

@@ -17,6 +17,8 @@ from typing import TypeVar
 from huggingface_hub import HfApi, constants, snapshot_download, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 
+from grpo_agents.config import EMBEDDED
+from grpo_agents.embedded import FOLDER
 from grpo_gym.errors import ModelError
 
 T = TypeVar("T")
@@ -26,31 +28,45 @@ _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]  # no pickle
 _WAY_OUT = "give the folder of a model (config.json, *.safetensors, tokenizer), or download it first"
 
 
-def find_folder(name: str | Path, *, trust_remote_code: bool = False) -> Path:
-    """Return the folder that holds the model `name`.
+def find_folder(name: str | Path, *, trust_remote_code: bool = False, ask_hub: bool = True) -> Path:
+    """Return the folder that holds the model, or the adapter, `name`.
 
     Args:
-        name: A folder, or a hub id such as "org/model".
+        name: "embedded" for the shipped policy, a folder, or a hub id such as "org/model".
         trust_remote_code: Also download the model's own Python files.
+        ask_hub: Whether a name that is not in the local cache may be downloaded.
 
     Raises:
         ModelError: No such folder, and not to be had from cache or hub.
     """
+    if name == EMBEDDED:
+        return _shipped()
     folder = Path(name).expanduser()
     if str(name) and folder.is_dir():
         return folder
     nowhere = f"no model folder at '{name}': {_WAY_OUT}"
     if isinstance(name, Path):
         raise ModelError(nowhere)
-    try:
-        cached = try_to_load_from_cache(name, "config.json")
-    except HFValidationError as error:  # a path, which no hub id looks like
-        raise ModelError(nowhere) from error
-    if isinstance(cached, str) and any(Path(cached).parent.glob("*.safetensors")):
-        return Path(cached).parent
+    for config in ("config.json", "adapter_config.json"):
+        try:
+            cached = try_to_load_from_cache(name, config)
+        except HFValidationError as error:  # a path, which no hub id looks like
+            raise ModelError(nowhere) from error
+        if isinstance(cached, str) and any(Path(cached).parent.glob("*.safetensors")):
+            return Path(cached).parent
+    if not ask_hub:
+        raise ModelError(f"'{name}' is no folder here and not in the local cache: {_WAY_OUT}")
     if _offline():
         raise ModelError(f"'{name}' is no folder, not in the local cache, and the hub is switched off: {_WAY_OUT}")
     return _download(name, [*_FILES, "*.py"] if trust_remote_code else _FILES)
+
+
+def _shipped() -> Path:
+    if not (FOLDER / "config.json").exists():
+        raise ModelError(
+            f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model"
+        )
+    return FOLDER
 
 
 def one_line(error: BaseException) -> str:

@@ -27,7 +27,9 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from grpo_agents.adapter_files import base_name, is_adapter, read_adapter
 from grpo_agents.hub import find_folder, one_line
+from grpo_agents.lora import merged
 from grpo_agents.traits import embedding_rows, text_config
 from grpo_gym.errors import ModelError
 
@@ -48,7 +50,7 @@ def load(
     """Load a causal language model and its tokenizer.
 
     Args:
-        name: A folder, or a hub id.
+        name: "embedded", a folder, or a hub id; of an adapter (LoRA) the model that it was trained on is read, too.
         device: A torch device, or "auto": CUDA where there is one, else the CPU.
         dtype: Type of the weights; None takes float32 on the CPU and bfloat16 elsewhere.
         trust_remote_code: Whether the model's own Python files may run.
@@ -59,10 +61,36 @@ def load(
     folder = find_folder(name, trust_remote_code=trust_remote_code)
     place = find_device(device)
     kind = dtype or (torch.float32 if place.type == "cpu" else torch.bfloat16)
-    tokenizer = load_tokenizer(folder, trust_remote_code=trust_remote_code)
-    model = load_model(folder, kind, trust_remote_code=trust_remote_code)
+    chain = adapter_chain(folder)
+    of_tokenizer = next((part for part in chain if any(part.glob("tokenizer*"))), chain[-1])
+    tokenizer = load_tokenizer(of_tokenizer, trust_remote_code=trust_remote_code)
+    model = load_model(chain[-1], kind, trust_remote_code=trust_remote_code)
+    for adapter in reversed(chain[:-1]):  # each on what the one before it made of the model
+        model = read_adapter(merged(model), adapter)
     nn.Module.to(model, place)
     return model, tokenizer
+
+
+def adapter_chain(folder: Path) -> list[Path]:
+    """Return a folder and, while it holds an adapter, the folder of that adapter's base behind it; the model is last.
+
+    Raises:
+        ModelError: A base is neither a folder nor in the local cache (the hub is not asked), or there is no end.
+    """
+    chain = [folder]
+    while is_adapter(chain[-1]):
+        name = base_name(chain[-1])
+        try:
+            base = find_folder(name, ask_hub=False)
+        except ModelError as error:
+            raise ModelError(
+                f"the adapter in '{chain[-1]}' belongs to the model '{name}', which is not here: get it, or write "
+                "where it is into base_model_name_or_path of adapter_config.json"
+            ) from error
+        if base.resolve() in [part.resolve() for part in chain]:
+            raise ModelError(f"the adapter in '{chain[-1]}' names itself as the model that it belongs to ('{name}')")
+        chain.append(base)
+    return chain
 
 
 def find_device(name: str) -> torch.device:

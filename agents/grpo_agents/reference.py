@@ -6,16 +6,15 @@ policy that trains an adapter has its reference inside: without the adapter it i
 
 from __future__ import annotations
 
-import contextlib
-import copy
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from grpo_agents.config import Reference as Options
 from grpo_agents.logprobs import LogProbs
+from grpo_agents.lora import has_adapter, resting, twin, without_adapter
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError
@@ -64,10 +63,14 @@ def make_reference(policy: Policy, options: Options, start: Policy | None = None
 
 
 class FrozenCopy:
-    """A copy of a policy as it is now; later changes of its weights do not show."""
+    """A copy of a policy as it is now; later changes of its weights do not show.
+
+    Weights of the policy that rest are shared and not copied: they are the same for ever.
+    """
 
     def __init__(self, policy: Policy) -> None:
-        self._logprobs = LogProbs(copy.deepcopy(policy.model).requires_grad_(False), policy.pad_id)
+        self._resting = resting(policy.model)
+        self._logprobs = LogProbs(twin(policy.model).requires_grad_(False), policy.pad_id)
         self._moved = False
 
     def frozen(self, groups: Sequence[Group], temperature: float, token_budget: int) -> Tensor:
@@ -76,22 +79,35 @@ class FrozenCopy:
 
     @torch.no_grad()
     def move(self, policy: Policy, mix: float) -> None:
-        """Replace each weight w by (1 - mix) w + mix w', with w' the policy's."""
+        """Replace each weight w that learns by (1 - mix) w + mix w', with w' the policy's.
+
+        Raises:
+            InvalidValueError: A policy with other weights, for instance one with an adapter where this copy has none.
+        """
         theirs = dict(policy.model.named_parameters())
-        for name, mine in self._logprobs.model.named_parameters():
-            mine.lerp_(theirs[name].to(mine), mix)
+        mine = {name: weight for name, weight in self._logprobs.model.named_parameters() if name not in self._resting}
+        if strange := sorted(mine.keys() - theirs.keys()):
+            raise InvalidValueError(
+                f"the reference cannot move to the policy, which has no {strange[0]}: give a start of the same make, "
+                "with an adapter of the same rank where the policy has one"
+            )
+        for name, weight in mine.items():
+            weight.lerp_(theirs[name].to(weight), mix)
         self._moved = True
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the weights once they have moved, {} before."""
+        """Return the weights that learn once they have moved, {} before."""
         if not self._moved:
             return {}
-        return {name: value.detach().cpu() for name, value in self._logprobs.model.state_dict().items()}
+        state = self._logprobs.model.state_dict()
+        return {name: value.detach().cpu() for name, value in state.items() if name not in self._resting}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take weights back."""
         if state:
-            self._logprobs.model.load_state_dict(state)
+            model = self._logprobs.model
+            resting = {name: value for name, value in model.state_dict().items() if name in self._resting}
+            model.load_state_dict(resting | state)
             self._moved = True
 
 
@@ -116,22 +132,3 @@ class AdapterOff:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take nothing back."""
-
-
-def has_adapter(model: Any) -> bool:
-    """Whether a model has an adapter that can be switched off: a peft model, or one that transformers added it to."""
-    return hasattr(model, "disable_adapter") or bool(getattr(model, "_hf_peft_config_loaded", False))
-
-
-@contextlib.contextmanager
-def without_adapter(model: Any) -> Iterator[None]:
-    """Switch a model's adapter off for a while; on again also when something is raised."""
-    if hasattr(model, "disable_adapter"):  # a peft model
-        with model.disable_adapter():
-            yield
-        return
-    model.disable_adapters()
-    try:
-        yield
-    finally:
-        model.enable_adapters()

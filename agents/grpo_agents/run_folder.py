@@ -1,6 +1,7 @@
 """A run and its folder: the config and logs of `run_log`, and what needs a learning library.
 
-checkpoints/         step-000010/, ... : weights, tokenizer, optimiser state, state.json, tensors.pt (critic, reference)
+checkpoints/         step-000010/, ... : weights (of an adapted policy its adapter alone), tokenizer, optimiser state,
+                     state.json, tensors.pt (critic, reference)
 before.json          test scores of the starting policy
 curves.png           reward, validation score and length over steps
 summary.json         the figures at the end

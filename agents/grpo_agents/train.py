@@ -13,18 +13,18 @@ from typing import Any
 import torch
 
 import grpo_gym
-from grpo_agents.config import EMBEDDED, TrainConfig, to_dict
+from grpo_agents.config import TrainConfig, to_dict
 from grpo_agents.curves import draw_curves
-from grpo_agents.embedded import FOLDER
 from grpo_agents.environments import EnvChoice, distinct_seeds
 from grpo_agents.evaluate import LEFT_OUT, Score, evaluate, left_out
 from grpo_agents.files import check_writable, in_use, write_json
 from grpo_agents.grpo import GRPO, Metrics
+from grpo_agents.lora import adapter_rank
 from grpo_agents.policy import Policy
 from grpo_agents.ppo import PPO
 from grpo_agents.reference import is_copied
 from grpo_agents.run_folder import RunFolder
-from grpo_gym.errors import CheckpointError, GrpoGymError, ModelError
+from grpo_gym.errors import CheckpointError, GrpoGymError
 
 SMALL = 10_000_000
 """Parameters below which one CPU thread is the default: such matrices gain little from more threads."""
@@ -119,19 +119,31 @@ def agent_class(config: TrainConfig) -> type[GRPO]:
 
 
 def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
-    """Return the policy that a config names, or the one in `source` read in the same way; also sets the CPU threads."""
-    if source is None and config.model == EMBEDDED and not (FOLDER / "config.json").exists():
-        raise ModelError(
-            f"the shipped policy is missing from {FOLDER}: reinstall grpo-gym, or name a model with --model"
-        )
-    named = FOLDER if config.model == EMBEDDED else config.model
+    """Return the policy that a config names, or the one in `source` read in the same way; also sets the CPU threads.
+
+    With `lora.rank` the config's model gets a fresh adapter, and if it is an adapter itself, that is folded in before.
+    Without, an adapter goes on learning; a KL term then pulls to the model below it. A checkpoint brings its own.
+
+    Raises:
+        ModelError: The model, or an adapter's base, is not there or cannot be used.
+        CheckpointError: `source` has another rank than the config.
+    """
     policy = Policy.load(
-        source or named,
+        source or config.model,
         device=config.device,
         dtype=None if config.dtype == "auto" else getattr(torch, config.dtype),
         prompt_style=config.prompt_style,
         system_prompt=config.system_prompt or None,
     )
+    if config.lora.rank and source is None:
+        policy = policy.merged()
+        policy.name = config.model
+        policy = policy.adapted(config.lora, config.seed)
+    elif config.lora.rank and adapter_rank(policy.model) != config.lora.rank:
+        raise CheckpointError(
+            f"{source} holds an adapter of rank {adapter_rank(policy.model)}, and the run's config says lora.rank "
+            f"{config.lora.rank}: they are not of one run"
+        )
     use_threads(policy, config.threads)
     return policy
 
@@ -143,14 +155,21 @@ def use_threads(policy: Policy, asked: int) -> None:
 
 
 def parameter_count(policy: Policy) -> int:
-    """Return the number of weights."""
+    """Return the number of weights, an adapter's among them."""
     return sum(p.numel() for p in policy.model.parameters())
+
+
+def trained_count(policy: Policy) -> int:
+    """Return the number of weights that learn: with an adapter, the adapter's."""
+    return sum(p.numel() for p in policy.model.parameters() if p.requires_grad)
 
 
 def describe(policy: Policy) -> dict[str, Any]:
     """Return how the policy reads and where it runs: what a later evaluation must repeat."""
     return {
         "parameters": parameter_count(policy),
+        "trained_parameters": trained_count(policy),
+        "adapter_rank": adapter_rank(policy.model),
         "device": str(policy.device),
         "dtype": str(policy.model.dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from grpo_agents.config import TrainConfig
-from grpo_gym.cli.live import device_line
+from grpo_gym.cli.live import device_line, parameters_line
 from grpo_gym.cli.options import Count, EnvArgs, key_values, need_agents, parse
 from grpo_gym.cli.terminal import plain, terminal, warnings_on_stderr
 from grpo_gym.cli.train import check
@@ -117,7 +117,7 @@ def _evaluate(config: TrainConfig, options: Options, folder: Path | None) -> tup
     policy = load_policy(config, source)
     screen = terminal()
     facts = describe(policy)
-    screen.print(plain(f"policy      {source or config.model}, {facts['parameters']:,} parameters"))
+    screen.print(plain(f"policy      {source or config.model}, {parameters_line(facts)}"))
     screen.print(plain(f"device      {device_line(facts, config.device)}"))
     seeds = distinct_seeds(choice, options.split, config.seed, options.n)
     sampled = evaluate(policy, choice, options.split, seeds, config.sampling, seed=config.seed)

@@ -107,7 +107,7 @@ class Live:
         self.watches = watches(config)
         tiers = "default tiers" if not config.tier else "tiers " + " to ".join(map(str, config.tier))
         lines = (
-            ("policy", f"{config.model}, {policy['parameters']:,} parameters, {policy['dtype']}"),
+            ("policy", f"{config.model}, {parameters_line(policy)}, {policy['dtype']}"),
             ("device", device_line(policy, config.device)),
             ("environment", f"{config.env}, {tiers}"),
             ("seed", str(config.seed)),
@@ -128,6 +128,14 @@ class Live:
             warning = watch.look(metrics)
             if warning is not None:
                 self.screen.print(plain(f"warning: {warning}", "yellow"))
+
+
+def parameters_line(policy: Mapping[str, Any]) -> str:
+    """Return how many weights a policy has, by its description, and how many of them learn in an adapter."""
+    if not policy["adapter_rank"]:
+        return f"{policy['parameters']:,} parameters"
+    share = f"{policy['trained_parameters']:,} of {policy['parameters']:,} parameters"
+    return f"{share} in an adapter of rank {policy['adapter_rank']}"
 
 
 def device_line(policy: Mapping[str, Any], asked: str) -> str:

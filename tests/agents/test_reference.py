@@ -13,9 +13,10 @@ from torch import Tensor
 from grpo_agents.config import Objective
 from grpo_agents.config import Reference as Options
 from grpo_agents.grpo import GRPO
+from grpo_agents.lora import has_adapter, without_adapter
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import prepare
-from grpo_agents.reference import AdapterOff, FrozenCopy, has_adapter, make_reference, without_adapter
+from grpo_agents.reference import AdapterOff, FrozenCopy, make_reference
 from grpo_gym.errors import InvalidValueError
 from tests.agents.foreign_envs import Word, vector
 from tests.agents.lessons import batch, learner, step
