@@ -10,7 +10,6 @@ Only what a signature takes is handed over. What cannot be told is asked for, ne
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +57,7 @@ class Calling:
         batch: For verl: plural names and lists.
         places: For verl: how many arguments it takes by position, because their names are its own; 0: by name.
         source: For verl: the data source of rows that name none.
+        offers_reference: For trl: whether there is a reference, to be offered under all usual names.
     """
 
     style: str
@@ -71,6 +71,7 @@ class Calling:
     batch: bool = False
     places: int = 0
     source: str = _VERL_SOURCE
+    offers_reference: bool = True
 
     @property
     def takes_lists(self) -> bool:
@@ -111,7 +112,8 @@ class Calling:
             prompts = [[{"role": "user", "content": text}] for text in prompts]
             completions = [[{"role": "assistant", "content": text}] for text in completions]
         references = [reference for _, _, reference in rows]
-        columns = dict.fromkeys((*REFERENCES, *([self.reference] if self.reference else [])), references)
+        names = (*REFERENCES, *([self.reference] if self.reference else [])) if self.offers_reference else ()
+        columns = dict.fromkeys(names, references)
         for name in dict.fromkeys(name for _, problem, _ in rows for name in problem.meta):
             columns[name] = [problem.meta.get(name) for _, problem, _ in rows]
         return self.function(
@@ -138,7 +140,12 @@ class Calling:
 
 
 def calling_of(
-    function: Callable[..., Any], spec: str, style: str, columns: Sequence[str] = (), option: str = "--style "
+    function: Callable[..., Any],
+    spec: str,
+    style: str,
+    columns: Sequence[str] = (),
+    option: str = "--style ",
+    offers_reference: bool = True,
 ) -> Calling:
     """Find out how a function is called.
 
@@ -148,6 +155,7 @@ def calling_of(
         style: "auto" to tell by the signature, or the style itself.
         columns: Names of columns that the user's data have.
         option: How a style is said where this was asked, for errors.
+        offers_reference: Whether there is a reference to hand over.
 
     Raises:
         UnknownNameError: No such style.
@@ -169,7 +177,7 @@ def calling_of(
         )
     why = "as asked" if style != "auto" else "by its signature"
     read = {"plain": _plain, "trl": _trl, "verl": _verl}[chosen]
-    return read(Calling(chosen, why, function), spec, parameters, columns)
+    return read(Calling(chosen, why, function, offers_reference=offers_reference), spec, parameters, columns)
 
 
 def _told_by(parameters: list[inspect.Parameter]) -> str | None:
@@ -209,7 +217,8 @@ def _plain(calling: Calling, spec: str, parameters: list[inspect.Parameter], _: 
 
 
 def _trl(calling: Calling, spec: str, parameters: list[inspect.Parameter], columns: Sequence[str]) -> Calling:
-    offered = {"prompts", "completions", "trainer_state", *REFERENCES, *columns}
+    references = REFERENCES if calling.offers_reference else ()
+    offered = {"prompts", "completions", "trainer_state", *references, *columns}
     unknown = [p.name for p in _needed(parameters) if p.name not in offered]
     if unknown and columns:
         raise InvalidValueError(f"{spec} needs the columns {unknown}; the data have {sorted(columns)}")
@@ -248,4 +257,8 @@ def _takes(parameters: list[inspect.Parameter]) -> frozenset[str] | None:
 
 
 def _awaited(result: Any) -> Any:
-    return asyncio.run(result) if inspect.iscoroutine(result) else result
+    if not inspect.iscoroutine(result):
+        return result
+    import asyncio  # a tenth of the price of `import grpo_gym`, for the few that are coroutines
+
+    return asyncio.run(result)
