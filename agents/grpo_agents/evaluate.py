@@ -11,7 +11,7 @@ import torch
 
 from grpo_agents.collect import NO_LOGPROBS, NOT_FINITE, TOO_LONG, Episode, collect, none_finite, none_fits, none_judged
 from grpo_agents.config import Sampling
-from grpo_agents.environments import EnvChoice, EnvironmentRaisedError
+from grpo_agents.environments import EnvironmentRaisedError, EnvSource
 from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError, ModelError
 from grpo_gym.problem import Split
@@ -97,7 +97,7 @@ class Score:
 
 def evaluate(
     policy: Policy,
-    choice: EnvChoice,
+    choice: EnvSource,
     split: Split,
     seeds: Sequence[int],
     sampling: Sampling,

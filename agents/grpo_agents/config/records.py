@@ -212,6 +212,10 @@ class TrainConfig:
     """One tier, or the lowest and highest; empty for the environment's own default."""
     env_args: dict[str, Any] = field(default_factory=dict)
     """Further keyword arguments of `gym.make`."""
+    env_seconds: float = 600.0
+    """Wall seconds that the environment may take for a reset or a step; one that takes longer is cut and the step is
+    lost. 600 leaves room for judges behind a network. Rows of others' environments have them each, and rewards with a
+    time limit of their own add it."""
     seed: int = 0
     """Everything random follows from it; same seed, machine and thread count give the same numbers."""
     steps: int = 30
