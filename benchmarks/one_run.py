@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.arms import Exam, Run, config_of, key_of
 from benchmarks.false_rewards import rewarded
 from benchmarks.paired import drawdown, pass_at_k
+from grpo_agents.run_log import step_seconds
 
 COLLAPSE = 0.5
 """A run has collapsed when its last pass@1 is below this share of its first."""
@@ -58,7 +59,7 @@ class Watch:
     def __call__(self, metrics: Mapping[str, Any]) -> None:
         """Take a step's metrics, and score the policy when it is time."""
         self.count_failure()  # of the step before: a trainer books it after it has told us
-        self.seconds.append(sum(value for name, value in metrics.items() if name.startswith("seconds/")))
+        self.seconds.append(step_seconds(metrics))
         self.entropies.append(float(metrics["entropy/sampled"]))
         self.completions += int(metrics["rows"])
         self.idle += not metrics["tokens/trained"]

@@ -10,6 +10,7 @@ Importing this registers every installed task by name; a task's code is imported
 """
 
 from grpo_gym.data import Dataset
+from grpo_gym.data.task import Data
 from grpo_gym.env import TextEnv
 from grpo_gym.mixture import Mixture, Part
 from grpo_gym.problem import Problem
@@ -23,6 +24,7 @@ from grpo_gym.vector import GroupVectorEnv
 from grpo_gym.verdict import Reason, Verdict
 
 __all__ = [
+    "Data",
     "Dataset",
     "FunctionReward",
     "GroupVectorEnv",

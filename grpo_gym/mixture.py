@@ -59,9 +59,7 @@ class Part:
     def __post_init__(self) -> None:
         if not self.tasks:
             raise InvalidValueError("an environment needs at least one task")
-        weight = self.weight
-        if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
-            raise InvalidValueError(f"the weight of {self.name} is {weight!r}: give a number above 0")
+        check_weight(self.weight, self.name)
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Mixture:
             from grpo_gym.registration import tasks_with  # the registry knows mixtures, so this import comes late
 
             find = tasks_with
-        return cls(tuple(_part(str(name), entry, find) for name, entry in envs.items()), schedule)
+        return cls(tuple(part_of(str(name), entry, find) for name, entry in envs.items()), schedule)
 
     @cached_property
     def tasks(self) -> dict[str, Task]:
@@ -118,10 +116,21 @@ class Mixture:
     @cached_property
     def weights(self) -> tuple[int, ...]:
         """The weights of the parts as whole numbers in the same proportion."""
-        exact = [Fraction(str(part.weight)) for part in self.parts]
-        whole = math.lcm(*(weight.denominator for weight in exact))
-        counts = [int(weight * whole) for weight in exact]
-        return tuple(count // math.gcd(*counts) for count in counts)
+        return whole_weights([part.weight for part in self.parts])
+
+
+def check_weight(weight: Any, name: str) -> None:
+    """Raise InvalidValueError for a weight that is no finite number above 0."""
+    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
+        raise InvalidValueError(f"the weight of {name} is {weight!r}: give a number above 0")
+
+
+def whole_weights(weights: Sequence[float]) -> tuple[int, ...]:
+    """Return weights as the least whole numbers in the same proportion."""
+    exact = [Fraction(str(weight)) for weight in weights]
+    whole = math.lcm(*(weight.denominator for weight in exact))
+    counts = [int(weight * whole) for weight in exact]
+    return tuple(count // math.gcd(*counts) for count in counts)
 
 
 def as_mixture(tasks: Task | Sequence[Task] | Mixture) -> Mixture:
@@ -158,7 +167,8 @@ def _stride(total: int) -> int:
     return next(n for n in range(max(1, round(total * 0.618)), 0, -1) if math.gcd(n, total) == 1)
 
 
-def _part(name: str, entry: Any, find: Finder) -> Part:
+def part_of(name: str, entry: Any, find: Finder) -> Part:
+    """Return what one entry of `envs` brings: its key is the name, its value a weight or options, as `Mixture.of`."""
     options = dict(entry) if isinstance(entry, Mapping) else {"weight": entry}
     own = {option: options.pop(option) for option in OWN_OPTIONS if option in options}
     tasks = tuple(find(str(own.get("id", name)), options))

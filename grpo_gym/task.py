@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from grpo_gym.errors import GeneratorError, InvalidValueError
 from grpo_gym.problem import Problem, Split
@@ -189,6 +189,13 @@ def task_name(identifier: str) -> str:
     if match is None:
         raise InvalidValueError(f"environment id {identifier!r}: expected namespace/Family.Task-vN")
     return ".".join(re.sub(r"(?<!^)(?=[A-Z])", "_", part).lower() for part in match.group(1).split("."))
+
+
+def fingerprints(tasks: Iterable[Task]) -> dict[str, Any]:
+    """Return the fingerprint of each task's data set by the task's name; generators have none."""
+    return {
+        task.name: cast(Any, task.source).fingerprint for task in tasks if hasattr(type(task.source), "fingerprint")
+    }
 
 
 def replacement(reward: Reward | PlainReward | None, tasks: Collection[Task]) -> Reward | None:

@@ -16,6 +16,7 @@ from gymnasium.vector.utils import batch_space
 
 from grpo_gym.curriculum import Lessons, arms_of, make_curriculum
 from grpo_gym.curriculum.making import Wanted
+from grpo_gym.data.fingerprint import check_same
 from grpo_gym.episode import Episode, Outcome, reset_info, step_info
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import batch_infos
@@ -24,7 +25,7 @@ from grpo_gym.reward import PlainReward, Reward
 from grpo_gym.scoring import release_workers, score_all
 from grpo_gym.spaces import TextSpace
 from grpo_gym.stream import Drawn, ProblemStream, chosen_index
-from grpo_gym.task import Task, replacement
+from grpo_gym.task import Task, fingerprints, replacement
 from grpo_gym.verdict import SOLVED, Verdict
 
 Observations = tuple[str, ...]
@@ -164,14 +165,22 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         release_workers(self)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what must outlive a restart, as a JSON object: the curriculum's state, or nothing.
+        """Return what must outlive a restart, as a JSON object: the curriculum's state, and what data sets there are.
 
         Seeds are the agent's; an agent that resets with seeds goes on exactly where it stopped.
         """
-        return {} if self.curriculum is None else {"curriculum": self.curriculum.state_dict()}
+        state: dict[str, Any] = {} if self.curriculum is None else {"curriculum": self.curriculum.state_dict()}
+        data = fingerprints(self.stream.tasks.values())
+        return {**state, "data": data} if data else state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` returned. Raises InvalidValueError for the state of another environment."""
+        """Go on from what `state_dict` returned.
+
+        Raises:
+            InvalidValueError: It is the state of another environment, or a data set has changed since.
+        """
+        if "data" in state:  # else it is from before they were kept, or there were none
+            check_same(state["data"], fingerprints(self.stream.tasks.values()))
         if ("curriculum" in state) != (self.curriculum is not None):
             kind = "with" if "curriculum" in state else "without"
             raise InvalidValueError(f"this is the state of an environment {kind} a curriculum: make it as it was made")

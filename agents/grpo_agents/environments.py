@@ -1,4 +1,4 @@
-"""Which environment a run trains on: made by id through Gymnasium, ours or anyone's, in three splits.
+"""Environments by id, made through Gymnasium, ours or anyone's, in three splits; and what a run asks of any one.
 
 Environments registered by grpo_gym know groups, splits and tiers. Others get the seeds only: a group is the same seed G
 times, and held-out problems are held-out seeds whose content nobody has checked.
@@ -10,15 +10,17 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
-from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 
 import grpo_gym
 from grpo_agents.config import SFTConfig, TrainConfig
-from grpo_agents.row_guard import RowGuard
+from grpo_agents.row_guard import EnvironmentRaisedError as EnvironmentRaisedError
+from grpo_agents.row_guard import Member, Members, check_texts, raised
+from grpo_agents.rows import Rows
+from grpo_agents.watched import ENV_SECONDS, Watched, name_of
 from grpo_gym.curriculum import Curriculum
 from grpo_gym.errors import CheckpointError, GrpoGymError, InvalidValueError, UnknownNameError
 from grpo_gym.infos import row_info
@@ -30,22 +32,17 @@ from grpo_gym.task import TIERS
 MAX_SEED = 2**31
 DRAWS_PER_PROBLEM = 20
 """Draws per distinct problem before a split counts as exhausted."""
-NOT_TEXTS = (
-    spaces.Box,
-    spaces.Dict,
-    spaces.Discrete,
-    spaces.Graph,
-    spaces.MultiBinary,
-    spaces.MultiDiscrete,
-    spaces.OneOf,
-    spaces.Sequence,
-    spaces.Tuple,
-)
-"""Spaces whose members are no texts. A space of someone's own making may hold texts; resets and steps will tell."""
 
 
-class EnvironmentRaisedError(GrpoGymError, RuntimeError):
-    """An environment's own code raised; the cause is chained. Training counts the step as lost and goes on."""
+class EnvSource(Protocol):
+    """Where a run's environments come from: one to train on, others for held-out problems."""
+
+    @property
+    def ours(self) -> bool:
+        """Whether held-out problems are apart by their content, as those of grpo-gym are."""
+
+    def vector(self, rows: int, group_size: int = 1, split: Split = "train") -> Watched:
+        """Return a vector environment of `rows` rows, for the caller to close."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,17 @@ class EnvChoice:
     Attributes:
         id: Gymnasium id; "module:id" imports the module first.
         args: Keyword arguments of `gym.make`.
+        seconds: How long a reset or step may take, wall seconds.
     """
 
     id: str
     args: dict[str, Any] = field(default_factory=dict)
+    seconds: float = ENV_SECONDS
 
     @classmethod
     def of(cls, config: TrainConfig | SFTConfig) -> EnvChoice:
         """Return the environment that a config asks for."""
-        tier = as_tier(config.tier)
-        return cls(config.env, {**config.env_args, **({} if tier is None else {"tier": tier})})
+        return cls(config.env, options_of(config), getattr(config, "env_seconds", ENV_SECONDS))
 
     @property
     def ours(self) -> bool:
@@ -82,21 +80,33 @@ class EnvChoice:
         if name not in gymnasium.registry:
             raise UnknownNameError("environment", name, sorted({*grpo_gym.registered_ids(), *gymnasium.registry}))
 
-    def vector(self, rows: int, group_size: int = 1, split: Split = "train") -> VectorEnv[Any, Any, Any]:
+    def vector(self, rows: int, group_size: int = 1, split: Split = "train") -> Watched:
         """Return a vector environment of `rows` rows."""
         self.check()
         if taken := {"num_envs", "group_size"} & set(self.args):
             raise InvalidValueError(f"env_args cannot set {taken.pop()}: prompts and group_size of the run decide it")
         if self.ours:
-            return gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **{"split": split, **self.args})
+            own = {"split": split, **self.args}
+            env: VectorEnv[Any, Any, Any] = gymnasium.make_vec(self.id, num_envs=rows, group_size=group_size, **own)
+        else:
+            env = Rows(Members((self.member(),), split), rows)
+        return Watched(env, self.id, self.seconds)
+
+    def member(self, weight: float = 1) -> Member:
+        """Return the environment as one that rows may play."""
+        return Member(self.id.rpartition(":")[2], lambda split: self._single(), weight)
+
+    def _single(self) -> gymnasium.Env[Any, Any]:
         try:
-            env = gymnasium.make_vec(
-                self.id, num_envs=rows, vectorization_mode="sync", wrappers=(RowGuard,), **self.args
-            )
+            return gymnasium.make(self.id, **self.args)
         except (gymnasium.error.Error, TypeError) as error:
             raise InvalidValueError(f"cannot make {self.id}: {error}") from error
-        check_spaces(env)
-        return env
+
+
+def options_of(config: TrainConfig | SFTConfig) -> dict[str, Any]:
+    """Return the keyword arguments of `gym.make` that a config asks for."""
+    tier = as_tier(config.tier)
+    return {**config.env_args, **({} if tier is None else {"tier": tier})}
 
 
 def reset_rows(
@@ -121,16 +131,12 @@ def ask(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except GrpoGymError:
         raise
     except Exception as error:
-        raise EnvironmentRaisedError(f"the environment raised {type(error).__name__}: {error}") from error
+        raise EnvironmentRaisedError(raised(error, type(getattr(call, "__self__", call)).__name__)) from error
 
 
 def check_spaces(env: VectorEnv[Any, Any, Any]) -> None:
     """Raise InvalidValueError when observations or actions are numbers by the environment's own word."""
-    for kind in ("observation", "action"):
-        space = getattr(env, f"single_{kind}_space", None)
-        if isinstance(space, NOT_TEXTS):
-            name = type(space).__name__
-            raise InvalidValueError(f"the {kind}s must be texts, but the environment's {kind} space is a {name} space")
+    check_texts(name_of(env), env, single="single_")
 
 
 def seeds_for(purpose: str, seed: int, step: int, count: int) -> list[int]:
@@ -143,7 +149,7 @@ def seed_stream(purpose: str, seed: int, step: int) -> Iterator[int]:
     return (stable_hash(purpose, seed, step, place) % MAX_SEED for place in itertools.count())
 
 
-def distinct_seeds(choice: EnvChoice, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:
+def distinct_seeds(choice: EnvSource, split: Split, seed: int, count: int, rows: int = 256) -> list[int]:
     """Return seeds of `count` distinct problems of a split, fewer when so many draws do not find them.
 
     Problems are told apart by `info["problem_id"]`, or by their text in environments that give none. Of a data set with

@@ -21,7 +21,7 @@ from grpo_agents.collect import (
     none_judged,
 )
 from grpo_agents.config import Sampling
-from grpo_agents.environments import EnvChoice, EnvironmentRaisedError
+from grpo_agents.environments import EnvironmentRaisedError, EnvSource
 from grpo_agents.policy import Policy
 from grpo_gym.errors import InvalidValueError, ModelError
 from grpo_gym.problem import Split
@@ -109,7 +109,7 @@ class Score:
 
 def evaluate(
     policy: Policy,
-    choice: EnvChoice,
+    choice: EnvSource,
     split: Split,
     seeds: Sequence[int],
     sampling: Sampling,

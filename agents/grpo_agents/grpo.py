@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from gymnasium.vector import VectorEnv
 from torch import Tensor
 
 from grpo_agents.collect import none_fits, none_judged
@@ -28,9 +27,7 @@ from grpo_agents.config import TrainConfig
 from grpo_agents.config.objective import SPREADLESS
 from grpo_agents.credit import Strata
 from grpo_agents.environments import (
-    EnvChoice,
     EnvironmentRaisedError,
-    check_spaces,
     curriculum_figures,
     distinct_seeds,
     restore,
@@ -49,8 +46,9 @@ from grpo_agents.retirement import Retirement
 from grpo_agents.rollouts import Rollout, Rollouts, by_group
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.strata import PromptFacts, Stratifier
+from grpo_agents.training_env import Given, as_source
 from grpo_agents.update import Update, update
-from grpo_gym.errors import CheckpointError, GrpoGymError, InvalidValueError
+from grpo_gym.errors import CheckpointError, GrpoGymError
 from grpo_gym.rng import stable_hash
 
 logger = logging.getLogger(__name__)
@@ -65,8 +63,9 @@ class GRPO:
 
     Args:
         policy: Changed in place.
-        env: Made from `config.env` when None. Else a VectorEnv of texts with prompts x group_size rows; it stays open,
-            and there are no validation scores, for only an id can be made again with other problems.
+        env: Made from `config.env` when None. Else an id, an environment or what makes one, (data set, reward), a
+            mixture of these, or a VectorEnv with prompts x group_size rows: `training_env` has the list. A VectorEnv
+            stays open, and there are no validation scores then, for it cannot be made again with other problems.
         config: Everything else.
         reference: What the KL term pulls to; None for the policy as it is now, or as it is without its adapter.
         folder: Where logs and checkpoints go; None keeps nothing on disk.
@@ -81,7 +80,7 @@ class GRPO:
     def __init__(
         self,
         policy: Policy,
-        env: VectorEnv[Any, Any, Any] | None = None,
+        env: Any = None,
         config: TrainConfig | None = None,
         *,
         reference: Policy | None = None,
@@ -92,22 +91,9 @@ class GRPO:
         self.policy = policy
         self.config = config or TrainConfig()
         check_adapter(policy.model, self.config.lora)
-        self.choice = EnvChoice.of(self.config)
+        self.source = as_source(env, self.config)
         self.rows = self.config.prompts * self.config.group_size
-        if env is not None and not hasattr(env, "num_envs"):
-            raise InvalidValueError(
-                f"a vector environment is needed, not a single {type(env).__name__}: "
-                f"make it with gymnasium.make_vec(id, num_envs={self.rows}, ...), or name its id in the config's env"
-            )
-        if env is not None and env.num_envs != self.rows:
-            raise GrpoGymError(
-                f"the environment has {env.num_envs} rows; prompts x group_size = "
-                f"{self.config.prompts} x {self.config.group_size} = {self.rows} are needed"
-            )
-        if env is not None:
-            check_spaces(env)
-        self.given_env = env
-        self.env = env if env is not None else self.choice.vector(self.rows, self.config.group_size)
+        self.env = self.source.vector(self.rows, self.config.group_size)
         self.folder = folder
         self.on_step = on_step
         self.on_stop = on_stop
@@ -138,7 +124,7 @@ class GRPO:
                     if stop or self._checkpoint_is_due():
                         self.save()
         finally:
-            if self.given_env is None:
+            if not isinstance(self.source, Given):
                 self.env.close()
         return self.step >= self.config.steps
 
@@ -153,7 +139,9 @@ class GRPO:
         result = Update.none(len(rollout.episodes), lost) if lost else self.improve(rollout, strata)
         trained = time.perf_counter()
         metrics = step_metrics(self.step, rollout, strata, result, self.optimizer.param_groups[0]["lr"])
+        scoring = self.env.take_seconds()
         metrics |= {"seconds/rollout": sampled - began, "seconds/update": trained - sampled, "kl_coef": self.kl_coef}
+        metrics |= {"seconds/scoring": scoring, "seconds/sampling": max(0.0, sampled - began - scoring)}
         self._advise(metrics)
         self._look_back(rollout, facts, result)
         metrics |= self.stratifier.figures() | curriculum_figures(self.env) | self._validate(val_seeds)
@@ -302,9 +290,9 @@ class GRPO:
         return best_now or self.step % self.config.keeping.checkpoint_every == 0 or self.step == self.config.steps
 
     def _validation_seeds(self) -> list[int]:
-        if not self.config.evaluation.every or self.given_env is not None:
+        if not self.config.evaluation.every or isinstance(self.source, Given):
             return []
-        return distinct_seeds(self.choice, "val", self.config.seed, self.config.evaluation.val_problems)
+        return distinct_seeds(self.source, "val", self.config.seed, self.config.evaluation.val_problems)
 
     def _validate(self, seeds: list[int]) -> Metrics:
         every = self.config.evaluation.every
@@ -312,7 +300,7 @@ class GRPO:
             return {}
         began = time.perf_counter()
         try:
-            score = evaluate(self.policy, self.choice, "val", seeds, self.config.sampling, seed=self.config.seed)
+            score = evaluate(self.policy, self.source, "val", seeds, self.config.sampling, seed=self.config.seed)
         except EnvironmentRaisedError as error:
             logger.warning("no validation score at step %d: %s", self.step, error)
             return {"seconds/validation": time.perf_counter() - began}

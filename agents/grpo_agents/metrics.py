@@ -9,11 +9,15 @@ from typing import Any
 import torch
 
 from grpo_agents.advantages import flat_expected, group_statistics
-from grpo_agents.collect import Episode
+from grpo_agents.collect import NOT_FINITE, Episode
 from grpo_agents.credit import Strata
 from grpo_agents.lesson import own_logprobs
 from grpo_agents.rollouts import Rollout
 from grpo_agents.update import Update
+from grpo_gym.verdict import Reason
+
+FAULTS = (Reason.SCORER_ERROR, Reason.TIMEOUT, Reason.CRASHED)
+"""Reasons of answers on which the scorer failed; they score 0."""
 
 ALL_WRONG = 0.6
 """Share of groups that are all wrong from which on it is worth a warning."""
@@ -25,6 +29,7 @@ def step_metrics(step: int, rollout: Rollout, strata: Strata, result: Update, le
     Lengths are in tokens, log-probs in nats. `groups/signal` is the share of groups whose rewards differ: only those
     teach. With one update per batch the ratio is 1 and the loss shows only how lengths and advantages fall together;
     `grad_norm` and `gradient_l1` (sum over tokens of the slope in their log-probs) say whether anything is learned.
+    `rows/error_rate` is the share of rows that could not be judged, or on whose answer the scorer failed.
     Every step has the same keys, but for `reason/`, `skipped/`, `task/` and `strata/`, of which a step has those that
     occurred, and what options switch on.
     """
@@ -53,6 +58,8 @@ def step_metrics(step: int, rollout: Rollout, strata: Strata, result: Update, le
         "rows": len(episodes),
         "rows/abstained": sum(not e.valid and not e.skipped for e in episodes),
         "rows/skipped": sum(bool(e.skipped) for e in episodes),
+        "rows/raised": sum(bool(e.info.get("raised")) for e in episodes),
+        "rows/error_rate": _mean([float(is_faulty(e)) for e in episodes]),
         "rows/masked": 0.0,
         "groups/dropped": 0.0,
         "learning_rate": learning_rate,
@@ -68,6 +75,12 @@ def step_metrics(step: int, rollout: Rollout, strata: Strata, result: Update, le
     for task, values in _by_task(judged).items():
         metrics[f"task/{task}"] = _mean(values)
     return metrics | _of_strata(episodes, strata, result) | _loss_metrics(result) | result.figures
+
+
+def is_faulty(episode: Episode) -> bool:
+    """Whether a row was not judged (the environment raised, or the scorer abstained), or the scorer failed on it."""
+    unjudged = not episode.valid and not episode.skipped
+    return unjudged or episode.skipped == NOT_FINITE or episode.info.get("reason") in FAULTS
 
 
 def flat_advice(metrics: dict[str, Any], group_size: int) -> str:
@@ -121,6 +134,7 @@ def completion_records(step: int, rollout: Rollout, strata: Strata, result: Upda
             "reward": episode.reward,
             "rewards": episode.info.get("rewards", {}),
             "reason": episode.info.get("reason", ""),
+            "feedback": episode.info.get("feedback", ""),
             "valid": episode.valid,
             "skipped": episode.skipped,
             "advantage": float(result.advantages[row]),

@@ -8,7 +8,7 @@ completions.jsonl    every completion with prompt, reward and reason
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from grpo_gym.errors import CheckpointError
 
 METRICS = "metrics.jsonl"
 COMPLETIONS = "completions.jsonl"
+PARTS_OF_ROLLOUT = ("seconds/sampling", "seconds/scoring")
+"""What `seconds/rollout` is made of: the policy's part, and the environment's (its problems made, answers judged)."""
 
 
 class RunLog:
@@ -71,3 +73,9 @@ class RunLog:
             if (self.path / name).exists():
                 kept = [json.dumps(record) + "\n" for record in self.read(name) if record["step"] <= step]
                 write_text(self.path / name, "".join(kept))
+
+
+def step_seconds(metrics: Mapping[str, Any]) -> float:
+    """Return a step's wall seconds: rollout, update and validation."""
+    whole = (key for key in metrics if key.startswith("seconds/") and key not in PARTS_OF_ROLLOUT)
+    return float(sum(metrics[key] for key in whole))

@@ -24,6 +24,7 @@ from grpo_agents.policy import Policy
 from grpo_agents.ppo import PPO
 from grpo_agents.reference import is_copied
 from grpo_agents.run_folder import RunFolder
+from grpo_agents.run_log import step_seconds
 from grpo_gym.errors import CheckpointError, GrpoGymError
 
 SMALL = 10_000_000
@@ -233,7 +234,7 @@ def _summary(
     kept = ("pass@1", "low", "high", "greedy", "length", "n", "greedy_n", *LEFT_OUT)
     return {
         "seed": config.seed,
-        "seconds": round(before["seconds"] + after["seconds"] + sum(map(_seconds, metrics)), 1),
+        "seconds": round(before["seconds"] + after["seconds"] + sum(map(step_seconds, metrics)), 1),
         "completions": sum(int(record["rows"]) for record in metrics),
         "steps": steps,
         "env": config.env,
@@ -261,11 +262,6 @@ def _test(policy: Policy, choice: EnvChoice, seeds: list[int], config: TrainConf
     figures["answers"] = _answers(sampled)
     figures["seconds"] = time.perf_counter() - began
     return figures
-
-
-def _seconds(record: dict[str, Any]) -> float:
-    """Return a step's wall seconds, so that a resumed run counts what it spent before."""
-    return float(sum(value for key, value in record.items() if key.startswith("seconds/")))
 
 
 def _answers(score: Score, most: int = 64) -> list[dict[str, Any]]:

@@ -31,7 +31,9 @@ def step_line(metrics: Mapping[str, Any], steps: int) -> str:
     step = f"step {metrics['step']:>{len(str(steps))}}/{steps}"
     if not metrics["rows"]:
         return f"{step}  lost: {metrics['update/skipped']}"
-    seconds = sum(value for key, value in metrics.items() if key.startswith("seconds/"))
+    from grpo_agents.run_log import step_seconds
+
+    seconds = step_seconds(metrics)
     parts = [
         step,
         f"reward {metrics['reward']:.3f}",

@@ -27,6 +27,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import replace
 from typing import Any
 
+from grpo_gym.data.fingerprint import Fingerprint, fingerprint_of
 from grpo_gym.data.reading import ByTier, Check, Columns, Reading, Transform
 from grpo_gym.data.tables import Data, read_tables
 from grpo_gym.errors import DataError, InvalidValueError, UnknownNameError
@@ -79,6 +80,7 @@ class Dataset:
         self._lock = threading.Lock()
         self._problems: dict[Split, ByTier] | None = None
         self._left_out: tuple[str, ...] = ()
+        self._fingerprint: Fingerprint | None = None
 
     @property
     def tiers(self) -> tuple[int, ...]:
@@ -131,6 +133,15 @@ class Dataset:
         """The rows that are no problems, each with the place where it is and the reason."""
         self._load()
         return self._left_out
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What a checkpoint keeps to know the data set again: its rows counted and hashed."""
+        by_split = self._load()
+        if self._fingerprint is None:
+            own = ((split, problem) for split in SPLITS for of_tier in by_split[split].values() for problem in of_tier)
+            self._fingerprint = fingerprint_of(own)
+        return self._fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lock": None, "_problems": None}  # a copy in another process reads the data again

@@ -108,17 +108,17 @@ class TestEvaluate:
 
     def test_its_environments_are_closed_also_when_they_raise(self, monkeypatch):
         opened: list[Any] = []
-        make = gymnasium.make_vec
+        make = EnvChoice.vector
 
         def spy(*args: Any, **kwargs: Any) -> Any:
             opened.append(make(*args, **kwargs))
             return opened[-1]
 
-        monkeypatch.setattr(gymnasium, "make_vec", spy)
+        monkeypatch.setattr(EnvChoice, "vector", spy)
         with pytest.raises(EnvironmentRaisedError, match="the environment raised ValueError: no good"):
             evaluate(babbler(), EnvChoice(WORD, {"faults": "all"}), "val", [1, 2, 3], SAMPLING)
 
-        assert [env.closed for env in opened] == [True]
+        assert [env.unwrapped.closed for env in opened] == [True]
 
     def test_no_prompt_that_fits_is_an_error_and_one_that_does_not_is_left_out(self, seeds):
         with pytest.raises(InvalidValueError, match="none of the prompts fits the model's context of 8 tokens"):

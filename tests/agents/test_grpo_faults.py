@@ -113,13 +113,14 @@ class TestStepsThatAreLost:
         metrics = log(tmp_path)
 
         assert [m["step"] for m in metrics] == [1, 2, 3]
-        assert metrics[1]["update/skipped"] == "the environment raised OSError: the disk of the environment"
+        why = metrics[1]["update/skipped"]
+        assert why.startswith("the environment raised OSError: the disk of the environment [Word, 12 rows, seeds ")
         assert (metrics[1]["rows"], metrics[1]["reward"], metrics[1]["grad_norm"]) == (0, None, 0.0)
         assert (metrics[0]["groups/signal"], metrics[1]["groups/signal"]) == (1.0, 0.0)
         assert metrics[1].keys() <= metrics[0].keys()
         assert identical(seen[0][1], seen[1][1])
         assert not identical(seen[1][1], seen[2][1])
-        assert caplog.messages == ["step 2 is lost: the environment raised OSError: the disk of the environment"]
+        assert caplog.messages == [f"step 2 is lost: {why}"]
         assert [r["step"] for r in log(tmp_path, "completions")] == [1] * ROWS + [3] * ROWS
 
     def test_three_in_a_row_stop_with_the_cause_and_the_weights_are_the_first(self):
@@ -234,11 +235,6 @@ class TestPromptsThatDoNotFit:
         metrics = learn(policy, short(), vector(Countdown, ROWS, AutoresetMode.DISABLED, enough=2.0))
 
         assert all(m["grad_norm"] > 0 for m in metrics)
-
-
-def test_a_single_environment_is_told_how_to_become_a_vector():
-    with pytest.raises(GrpoGymError, match=r"vector environment is needed, .* gymnasium.make_vec\(id, num_envs=12"):
-        GRPO(babbler(), gymnasium.make("grpo/Math-v0"), short())  # type: ignore[arg-type]  # the mistake itself
 
 
 def test_a_run_whose_every_step_was_refused_does_not_end_as_a_success(tmp_path, monkeypatch):

@@ -20,6 +20,13 @@ def at_least(config: Any, bound: float, *names: str) -> None:
             raise InvalidValueError(f"{name} is {value}, must be at least {bound}{finite}")
 
 
+def at_most(config: Any, bound: float, *names: str) -> None:
+    """Refuse a field above its bound."""
+    for name in names:
+        if not attrgetter(name)(config) <= bound:
+            raise InvalidValueError(f"{name} is {attrgetter(name)(config)}, must be at most {bound}")
+
+
 def above_0(config: Any, *names: str) -> None:
     """Refuse a field that is not above 0; infinity passes."""
     for name in names:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grpo_agents.config import bounds
 from grpo_agents.config.objective import OF_STRATA, SPREADLESS
 from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.reward import LONGEST_LIMIT
 
 if TYPE_CHECKING:
     from grpo_agents.config.objective import Objective
@@ -56,7 +57,8 @@ def _check_numbers(config: TrainConfig) -> None:
     bounds.at_least(config, 1, "optimisation.token_budget", "evaluation.test_problems", "evaluation.val_problems")
     bounds.at_least(config, 1, "keeping.checkpoint_every", "keeping.keep_last")
     bounds.at_least(config, 2 if config.algo == "grpo" else 1, "group_size")
-    bounds.above_0(config, "sampling.temperature", "optimisation.max_grad_norm")
+    bounds.above_0(config, "sampling.temperature", "optimisation.max_grad_norm", "env_seconds")
+    bounds.at_most(config, LONGEST_LIMIT, "env_seconds")
     bounds.above_0(config, "objective.sapo_temperature_positive", "objective.sapo_temperature_negative")
     bounds.at_least(config, 0, "objective.sapo_temperature_positive", "objective.sapo_temperature_negative")
     bounds.below_1(config, "optimisation.beta1", "optimisation.beta2")

@@ -110,7 +110,8 @@ class Reference:
 @dataclass(frozen=True)
 class Lora:
     """An adapter of low rank (arXiv 2106.09685) that learns in the place of the weights. Needs the extra `lora`, and
-    about ten times the learning rate that the weights themselves would take."""
+    about ten times the learning rate that the weights themselves would take.
+    """
 
     rank: int = 0
     """Rank of the matrices; 0 trains the weights themselves. 8 to 32 is common; for RL even 1 can do."""
@@ -213,6 +214,10 @@ class TrainConfig:
     """One tier, or the lowest and highest; empty for the environment's own default."""
     env_args: dict[str, Any] = field(default_factory=dict)
     """Further keyword arguments of `gym.make`."""
+    env_seconds: float = 600.0
+    """Wall seconds that the environment may take for a reset or a step; one that takes longer is cut and the step is
+    lost. 600 leaves room for judges behind a network. Rows of others' environments have them each, and rewards with a
+    time limit of their own add it."""
     seed: int = 0
     """Everything random follows from it; same seed, machine and thread count give the same numbers."""
     steps: int = 30

@@ -1,6 +1,6 @@
 """Rewards and environments of others, read so that `check_reward` can ask them what it asks ours.
 
-* `functions.py`: `module:function` rewards; `calling.py` finds out how they are called, `cases.py` has the problems
+* `functions.py`: `module:function` rewards, called as `grpo_gym.calling` finds out; `cases.py` has the problems
 * `reasoning_gym.py`: the data sets of reasoning-gym
 * `environments.py`: any Gymnasium id whose observations and actions are text
 

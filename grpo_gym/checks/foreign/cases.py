@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from grpo_gym.checks.foreign.calling import REFERENCES
+from grpo_gym.calling import REFERENCES
 from grpo_gym.data.tables import NotJson, read_tables
 from grpo_gym.errors import DataError
 from grpo_gym.problem import Problem
@@ -49,7 +49,7 @@ class Cases:
         tables = read_tables(path).values()
         numbered = [(table, number, row) for table in tables for number, row in table.rows]
         self.rows = [_problem(row, f"{table.unit} {number} of {table.name}") for table, number, row in numbered]
-        self.columns = tuple(dict.fromkeys(name for row in self.rows for name in row.meta["columns"]))
+        self.columns = tuple(dict.fromkeys(name for row in self.rows for name in row.meta))
         if not self.rows:
             raise DataError(f"{str(path)!r} has no rows")
 
@@ -74,4 +74,4 @@ def _problem(row: Any, where: str) -> Problem:
     decides = next(name for name in named if name not in TEXTS or len({*named} - {*TEXTS}) == 0)
     text = next((named[name] for name in TEXTS if name in named and name != decides), None)
     solution = text if isinstance(text, str) else None
-    return Problem(prompt, named[decides], solution=solution, meta={"columns": row})
+    return Problem(prompt, named[decides], solution=solution, meta=row)

@@ -13,9 +13,10 @@ from typing import Any
 
 import gymnasium
 
-from grpo_gym.checks.foreign.trials import Trial, same
+from grpo_gym.checks.foreign.trials import Trial
 from grpo_gym.checks.target import Facts
 from grpo_gym.errors import GeneratorError, InvalidValueError
+from grpo_gym.foreign import same
 from grpo_gym.problem import Problem, Split
 from grpo_gym.reward import Probe
 from grpo_gym.sources import Key, labelled

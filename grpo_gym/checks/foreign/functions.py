@@ -7,17 +7,15 @@ note says so, and the line "oracle" fails.
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grpo_gym.checks.foreign.calling import calling_of
+from grpo_gym.calling import calling_of
 from grpo_gym.checks.foreign.cases import SUMS, Cases
-from grpo_gym.checks.foreign.trials import ForeignReward, tried
+from grpo_gym.checks.foreign.trials import tried
 from grpo_gym.checks.target import TaskTarget
-from grpo_gym.errors import InvalidValueError, UnknownNameError
+from grpo_gym.foreign import ForeignReward, found_by_name
 from grpo_gym.problem import Problem
 from grpo_gym.reward import Reward
 from grpo_gym.sources import Key, Source
@@ -60,7 +58,7 @@ def task_of_function(
 def _read(spec: str, style: str, cases: Path | None, range: tuple[float, float] | None) -> tuple[Task, str]:
     source: Source = SUMS if cases is None else Cases(cases)
     columns = source.columns if isinstance(source, Cases) else ()
-    found = _found(spec)
+    found = found_by_name(spec)
     calling = calling_of(found.score if isinstance(found, Reward) else found, spec, style, columns)
     problems = [source.problem(Key("foreign/foreign.function", 0, 0, "train", 0, n)) for n in _SAMPLE]
     trial = tried(calling, problems, ours=cases is None)
@@ -79,28 +77,3 @@ def _read(spec: str, style: str, cases: Path | None, range: tuple[float, float] 
     )
     shape = " with messages" if chosen.messages else ""
     return task, f"style {calling.style}{shape}, {calling.why}; {trial.note(problems[0])}"
-
-
-def _found(spec: str) -> Callable[..., Any] | Reward:
-    """Return what `module:function` names, a Reward among them; a class is made without arguments."""
-    module, _, name = spec.rpartition(":")
-    try:
-        owner = importlib.import_module(module)
-    except ImportError as error:
-        raise InvalidValueError(f"cannot import the module of {spec!r}: {error}") from error
-    if not hasattr(owner, name):
-        raise UnknownNameError(f"attribute of {module}", name, [known for known in vars(owner) if known[0] != "_"])
-    found = getattr(owner, name)
-    if inspect.isclass(found):
-        try:
-            found = found()
-        except TypeError as error:
-            raise InvalidValueError(
-                f"{spec} is a class that needs arguments ({error}): name an object of it"
-            ) from error
-    if isinstance(found, Reward):
-        return found
-    if not callable(found):
-        raise InvalidValueError(f"{spec} is {found!r:.60}: neither a function nor a class with __call__")
-    called: Callable[..., Any] = found
-    return called

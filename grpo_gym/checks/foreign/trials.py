@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from grpo_gym.checks.foreign.calling import Calling
-from grpo_gym.errors import InvalidValueError
+from grpo_gym.calling import Calling
+from grpo_gym.foreign import ForeignReward, Spell, same
 from grpo_gym.problem import Problem
-from grpo_gym.reward import Reward
 from grpo_gym.scoring import FAULTS
-from grpo_gym.verdict import Reason, Verdict
+from grpo_gym.verdict import Verdict
 
 FORMATS: tuple[tuple[str, str], ...] = (
     (r"\boxed{@}", r"Put the answer in \boxed{}."),
@@ -58,15 +56,6 @@ SPELLINGS: tuple[Callable[[Any], Any], ...] = (
 
 PATIENCE = 20.0
 """Seconds after which no further way is tried."""
-
-
-Spell = Callable[[Any], Any]
-"""Turns our reference into what a function is handed."""
-
-
-def same(reference: Any) -> Any:
-    """Hand a reference over as it is."""
-    return reference
 
 
 class Scorer(Protocol):
@@ -173,43 +162,6 @@ class Trial:
             return f"none of {len(FORMATS)} usual ways to write a right answer earns more than 0{because}"
         answer = example.solution if not self.manner.written else self.manner.answer(example.reference)
         return f"{answer!r:.60} earns {self.most:g}, which is taken as the maximum"
-
-
-class ForeignReward(Reward):
-    """A function of others that is called as it wants.
-
-    Args:
-        calling: How it is called.
-        spell: Turns our reference into what it is handed.
-        range: The least and the most it pays.
-    """
-
-    def __init__(self, calling: Calling, spell: Spell, range: tuple[float, float] = (0.0, 1.0)) -> None:
-        self.calling = calling
-        self.spell = spell
-        self.range = range
-
-    def score(self, response: str, problem: Problem) -> Verdict:
-        """Judge one answer. Raises what the function raises, and InvalidValueError for what is no number."""
-        result = self.calling.one(self.calling(response, problem, self.spell(problem.reference)))
-        if isinstance(result, Verdict):
-            return result
-        components: dict[str, float] = {}
-        if isinstance(result, Mapping):
-            if "score" not in result:
-                raise InvalidValueError(f"it returned a dictionary without 'score': {sorted(map(str, result))}")
-            others = {str(name): value for name, value in result.items() if name != "score"}
-            components = {name: float(value) for name, value in others.items() if isinstance(value, numbers.Real)}
-            result = result["score"]
-        if result is None:
-            return Verdict.abstain("it returned None")
-        if isinstance(result, (str, bytes)):
-            raise InvalidValueError(f"it returned the text {result!r:.60}, not a number")
-        try:
-            value = float(result)
-        except (TypeError, ValueError) as error:
-            raise InvalidValueError(f"it returned {result!r:.60}, not a number: {error}") from error
-        return Verdict(value, Reason.CORRECT if value >= self.range[1] else Reason.WRONG, components)
 
 
 def tried(calling: Calling, problems: Sequence[Problem], ours: bool) -> Trial:

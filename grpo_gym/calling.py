@@ -1,16 +1,15 @@
 """How a reward function of others is called: the styles that are in use, and how to tell them apart by the signature.
 
 * plain: `(response, reference) -> number`, also with a parameter `problem`, which is handed our Problem
-* trl: `(prompts, completions, **columns) -> list of numbers`, called with one completion
-* verl: `(data_source, solution_str, ground_truth, extra_info) -> number or {"score": number}`; the batched form with
-  plural names is called with one row
+* trl: `(prompts, completions, **columns) -> list of numbers`
+* verl: `(data_source, solution_str, ground_truth, extra_info) -> number or {"score": number}`, or with plural names and
+  lists
 
 Only what a signature takes is handed over. What cannot be told is asked for, never guessed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +37,9 @@ _VERL_BATCH = ("data_sources", "solution_strs", "ground_truths", "extra_infos")
 _VERL_SOURCE = "openai/gsm8k"
 """Verl's own dispatcher takes known names only; sums with whole answers are of this kind."""
 
+Row = tuple[str, Problem, Any]
+"""A response, its problem, and the reference as the function is handed it. Columns of the data are in `meta`."""
+
 
 @dataclass(frozen=True)
 class Calling:
@@ -49,10 +51,13 @@ class Calling:
         function: What is called.
         takes: Names that may be handed by keyword; None: any.
         order: For plain: the two parameters' names in the order (response, reference), where they must be named.
+        whole: For plain: the second parameter takes the Problem, whatever it is called.
         reference: For trl: a column of an unusual name that takes the reference.
         messages: For trl: completions are lists of messages, not texts.
         batch: For verl: plural names and lists.
         places: For verl: how many arguments it takes by position, because their names are its own; 0: by name.
+        source: For verl: the data source of rows that name none.
+        offers_reference: For trl: whether there is a reference, to be offered under all usual names.
     """
 
     style: str
@@ -60,69 +65,97 @@ class Calling:
     function: Callable[..., Any]
     takes: frozenset[str] | None = None
     order: tuple[str, str] | None = None
+    whole: bool = False
     reference: str = ""
     messages: bool = False
     batch: bool = False
     places: int = 0
+    source: str = _VERL_SOURCE
+    offers_reference: bool = True
 
-    def __call__(self, response: str, problem: Problem, reference: Any) -> Any:
-        """Return what the function makes of one response; a list of one is opened. Raises whatever it raises."""
-        call = {"plain": self._plain, "trl": self._trl, "verl": self._verl}[self.style]
-        result = call(response, problem, reference)
-        return asyncio.run(result) if inspect.iscoroutine(result) else result
+    @property
+    def takes_lists(self) -> bool:
+        """Whether one call judges several responses."""
+        return self.style == "trl" or self.batch
 
-    def one(self, result: Any) -> Any:
-        """Return the reward out of what a call returned. Raises InvalidValueError for another number of rewards."""
-        if self.style == "trl" or self.batch:
-            try:
-                rewards = list(result)
-            except TypeError:
-                raise InvalidValueError(f"a reward of style {self.style} returns a list, got {result!r:.80}") from None
-            if len(rewards) != 1:
-                raise InvalidValueError(f"{len(rewards)} rewards for one completion: {result!r:.80}")
-            return rewards[0]
-        return result
+    def __call__(self, rows: Sequence[Row]) -> list[Any]:
+        """Return the reward of each row; a function that takes no lists is called once a row.
 
-    def _plain(self, response: str, problem: Problem, reference: Any) -> Any:
+        Raises:
+            InvalidValueError: A list of another length, or no list where one is due.
+            Exception: Whatever the function raises.
+        """
+        if not self.takes_lists:
+            one = self._plain if self.style == "plain" else self._verl
+            return [_awaited(one(row)) for row in rows]
+        result = _awaited(self._trl(rows) if self.style == "trl" else self._verl_batch(rows))
+        try:
+            rewards = list(result)
+        except TypeError:
+            raise InvalidValueError(f"a reward of style {self.style} returns a list, got {result!r:.80}") from None
+        if len(rewards) != len(rows):
+            count = "one completion" if len(rows) == 1 else f"{len(rows)} completions"
+            raise InvalidValueError(f"{len(rewards)} rewards for {count}: {result!r:.80}")
+        return rewards
+
+    def _plain(self, row: Row) -> Any:
+        response, problem, reference = row
+        second: Any = problem if self.whole or (self.order and self.order[1] == "problem") else reference
         if self.order is None:
-            return self.function(response, reference)
-        first, second = self.order
-        return self.function(**{first: response, second: problem if second == "problem" else reference})
+            return self.function(response, second)
+        return self.function(**{self.order[0]: response, self.order[1]: second})
 
-    def _trl(self, response: str, problem: Problem, reference: Any) -> Any:
-        prompt: Any = problem.prompt
-        completion: Any = response
+    def _trl(self, rows: Sequence[Row]) -> Any:
+        prompts: list[Any] = [problem.prompt for _, problem, _ in rows]
+        completions: list[Any] = [response for response, _, _ in rows]
         if self.messages:
-            prompt = [{"role": "user", "content": problem.prompt}]
-            completion = [{"role": "assistant", "content": response}]
-        columns = dict.fromkeys(REFERENCES, reference) | _columns(problem)
-        if self.reference:
-            columns.setdefault(self.reference, reference)
-        offered: dict[str, Any] = {name: [value] for name, value in columns.items()}
-        offered |= {"prompts": [prompt], "completions": [completion], "trainer_state": None}
-        return self.function(**self._taken(offered))
+            prompts = [[{"role": "user", "content": text}] for text in prompts]
+            completions = [[{"role": "assistant", "content": text}] for text in completions]
+        references = [reference for _, _, reference in rows]
+        names = (*REFERENCES, *([self.reference] if self.reference else [])) if self.offers_reference else ()
+        columns = dict.fromkeys(names, references)
+        for name in dict.fromkeys(name for _, problem, _ in rows for name in problem.meta):
+            columns[name] = [problem.meta.get(name) for _, problem, _ in rows]
+        return self.function(
+            **self._taken({**columns, "prompts": prompts, "completions": completions, "trainer_state": None})
+        )
 
-    def _verl(self, response: str, problem: Problem, reference: Any) -> Any:
-        columns = _columns(problem)
-        row = (columns.get("data_source", _VERL_SOURCE), response, reference, columns.get("extra_info") or {})
-        if self.batch:
-            return self.function(**self._taken(dict(zip(_VERL_BATCH, ([value] for value in row), strict=True))))
+    def _verl(self, row: Row) -> Any:
+        values = self._verl_values(row)
         if self.places:
-            return self.function(*row[: self.places])
-        return self.function(**self._taken(dict(zip(_VERL, row, strict=True))))
+            return self.function(*values[: self.places])
+        return self.function(**self._taken(dict(zip(_VERL, values, strict=True))))
+
+    def _verl_batch(self, rows: Sequence[Row]) -> Any:
+        columns = zip(*map(self._verl_values, rows), strict=True)
+        return self.function(**self._taken({name: [*of] for name, of in zip(_VERL_BATCH, columns, strict=True)}))
+
+    def _verl_values(self, row: Row) -> tuple[Any, ...]:
+        response, problem, reference = row
+        meta = problem.meta
+        return meta.get("data_source", self.source), response, reference, meta.get("extra_info") or {}
 
     def _taken(self, offered: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in offered.items() if self.takes is None or name in self.takes}
 
 
-def calling_of(function: Callable[..., Any], spec: str, style: str, columns: Sequence[str] = ()) -> Calling:
+def calling_of(
+    function: Callable[..., Any],
+    spec: str,
+    style: str,
+    columns: Sequence[str] = (),
+    option: str = "--style ",
+    offers_reference: bool = True,
+) -> Calling:
     """Find out how a function is called.
 
     Args:
         function: What is called.
         spec: Its name for errors, "module:function".
         style: "auto" to tell by the signature, or the style itself.
-        columns: Names of columns that the user's cases have.
+        columns: Names of columns that the user's data have.
+        option: How a style is said where this was asked, for errors.
+        offers_reference: Whether there is a reference to hand over.
 
     Raises:
         UnknownNameError: No such style.
@@ -138,13 +171,13 @@ def calling_of(function: Callable[..., Any], spec: str, style: str, columns: Seq
     if chosen is None:
         shown = ", ".join(str(parameter) for parameter in parameters)
         raise InvalidValueError(
-            f"cannot tell how {spec}({shown}) is called: say --style plain for (response, reference), --style trl for "
-            "(prompts, completions, **columns) or --style verl for (data_source, solution_str, ground_truth, "
+            f"cannot tell how {spec}({shown}) is called: say {option}plain for (response, reference), {option}trl for "
+            f"(prompts, completions, **columns) or {option}verl for (data_source, solution_str, ground_truth, "
             "extra_info)"
         )
     why = "as asked" if style != "auto" else "by its signature"
     read = {"plain": _plain, "trl": _trl, "verl": _verl}[chosen]
-    return read(Calling(chosen, why, function), spec, parameters, columns)
+    return read(Calling(chosen, why, function, offers_reference=offers_reference), spec, parameters, columns)
 
 
 def _told_by(parameters: list[inspect.Parameter]) -> str | None:
@@ -184,9 +217,12 @@ def _plain(calling: Calling, spec: str, parameters: list[inspect.Parameter], _: 
 
 
 def _trl(calling: Calling, spec: str, parameters: list[inspect.Parameter], columns: Sequence[str]) -> Calling:
-    offered = {"prompts", "completions", "trainer_state", *REFERENCES, *columns}
+    references = REFERENCES if calling.offers_reference else ()
+    offered = {"prompts", "completions", "trainer_state", *references, *columns}
     unknown = [p.name for p in _needed(parameters) if p.name not in offered]
-    if len(unknown) > 1 or (unknown and columns):
+    if unknown and columns:
+        raise InvalidValueError(f"{spec} needs the columns {unknown}; the data have {sorted(columns)}")
+    if len(unknown) > 1:
         raise InvalidValueError(
             f"{spec} needs the columns {unknown}: give --cases FILE, a JSONL file with prompt, reference and these"
         )
@@ -220,7 +256,9 @@ def _takes(parameters: list[inspect.Parameter]) -> frozenset[str] | None:
     return frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
 
 
-def _columns(problem: Problem) -> dict[str, Any]:
-    """Return the columns of the user's cases that a problem carries."""
-    columns: dict[str, Any] = problem.meta.get("columns", {})
-    return columns
+def _awaited(result: Any) -> Any:
+    if not inspect.iscoroutine(result):
+        return result
+    import asyncio  # a tenth of the price of `import grpo_gym`, for the few that are coroutines
+
+    return asyncio.run(result)
