@@ -19,6 +19,7 @@ from typing import Self
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from grpo_agents import quantised
 from grpo_agents.atomic import new_folder
 from grpo_agents.loading import check_vocabulary, end_ids, load, no_progress_bars, padding_id
 from grpo_agents.logprobs import LogProbs
@@ -83,6 +84,10 @@ class Policy:
         model, tokenizer = load(name, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
         return cls(model, tokenizer, prompt_style=prompt_style, system_prompt=system_prompt)
 
+    def merged(self) -> Self:
+        """Return a policy without an adapter: this one, for it has none."""
+        return self
+
     @property
     def device(self) -> torch.device:
         """Where the model is."""
@@ -136,5 +141,8 @@ class Policy:
     def write(self, folder: Path) -> None:
         """Write the same files into a folder that is there, for a checkpoint that holds more than the policy."""
         with no_progress_bars():
-            self.model.save_pretrained(folder)
+            if quantised.is_quantised(self.model):
+                quantised.write(self.model, folder)
+            else:
+                self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
