@@ -10,7 +10,7 @@ answers as they were drawn. No answer becomes tokens a second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import torch
 
@@ -74,7 +74,7 @@ class Chat:
         """Whether the last answer did not end by itself."""
         return self.trajectory is not None and not self.trajectory.ended
 
-    def say(self, text: str) -> Iterator[str]:
+    def say(self, text: str) -> Generator[str, None, None]:
         """Yield the answer to a message, piece by piece; together they are `policy.decode` of what was drawn.
 
         Whoever stops early (closes the iterator) leaves a conversation in which the answer ends there; a message to

@@ -90,7 +90,8 @@ def whole_product(rows: Tensor, weight: Tensor) -> Tensor:
     second = rest.sub_(first).mul_(2 * LARGEST).round_()
     product = torch._int_mm(first.to(torch.int8), weight.t()).float()
     product.add_(torch._int_mm(second.to(torch.int8), weight.t()), alpha=1 / (2 * LARGEST))
-    return product.mul_(sizes)
+    scaled: Tensor = product * sizes
+    return scaled
 
 
 def _sizes(rows: Tensor) -> Tensor:

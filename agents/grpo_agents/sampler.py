@@ -187,7 +187,9 @@ class Sampler:
             yield token, float(logprobs)
             if token in self.eos_ids or step + 1 == steps:
                 return
-            logits = self._forward(ids[:, None], batch.mask[..., : len(prompt) + step + 1], batch.positions, batch.cache)
+            logits = self._forward(
+                ids[:, None], batch.mask[..., : len(prompt) + step + 1], batch.positions, batch.cache
+            )
             batch.positions = self._next(batch.positions)
 
     def _room(self, prompt: Sequence[int], max_tokens: int) -> int:

@@ -130,6 +130,7 @@ def load_policy(config: TrainConfig, source: Path | None = None) -> Policy:
     policy = Policy.load(
         source or named,
         device=config.device,
+        dtype=None if config.dtype == "auto" else getattr(torch, config.dtype),
         prompt_style=config.prompt_style,
         system_prompt=config.system_prompt or None,
     )
