@@ -169,8 +169,8 @@ def wilson(share: float, n: int) -> tuple[float, float]:
 def paired_change(before: Score, after: Score) -> dict[str, float]:
     """Return by how much pass@1 changed between two scores of the same problems, with its 95 % interval.
 
-    A problem that both answer alike says nothing of the change, so the interval is that of the pairs that differ: Wald's
-    with half a pair added to each of the four outcomes (Agresti and Min 2005), which has a width without any such pair.
+    The interval is Wald's for matched pairs, with half a pair added to each of the four outcomes (Agresti and Min 2005,
+    "Simple improved confidence intervals for comparing matched proportions"): it has a width where no pair differs.
 
     Returns:
         n problems judged both times, their pass@1 `before` and `after`, `change`, and its bounds `low` and `high`.

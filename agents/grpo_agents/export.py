@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 import transformers
+from torch import Tensor
 from transformers import GenerationConfig, PreTrainedModel
 
 import grpo_gym
@@ -142,6 +143,8 @@ def _write(policy: Policy, folder: Path, generation: GenerationConfig) -> bool:
     with no_progress_bars():
         tokenizer.save_pretrained(folder)
     generation.save_pretrained(folder)
+    for weights in folder.glob("*.safetensors"):  # written for their owner alone
+        weights.chmod((folder / "config.json").stat().st_mode)
     return exact
 
 
@@ -150,6 +153,7 @@ def _generation(policy: Policy, source: Source, sampling: Sampling) -> Generatio
     generation: Any = copy.deepcopy(policy.model.generation_config) or GenerationConfig()
     if source.run is not None:
         generation = GenerationConfig(do_sample=True, temperature=sampling.temperature, top_k=0, top_p=1.0)
+    generation._from_model_config = False
     generation.eos_token_id = sorted(policy.eos_ids)
     generation.pad_token_id = policy.pad_id
     generation.bos_token_id = policy.tokenizer.bos_token_id
@@ -159,7 +163,7 @@ def _generation(policy: Policy, source: Source, sampling: Sampling) -> Generatio
 
 
 def _check(written: Policy, loaded: Policy, out: Path) -> float:
-    """Return the largest difference of log-probs, in nats. Raises ModelError when what was written is another policy."""
+    """Return the largest difference of log-probs, in nats. Raises ModelError for what is another policy."""
     gap = max(_gap(written, loaded, text) for text in QUESTIONS)
     if not gap <= TOLERANCE:
         raise ModelError(f"what was written to {out} gives other log-probs, by {gap:.2g} nats: nothing was kept")
@@ -169,15 +173,29 @@ def _check(written: Policy, loaded: Policy, out: Path) -> float:
 @torch.no_grad()
 def _gap(first: Policy, second: Policy, text: str) -> float:
     """Return the largest difference of log-probs over all tokens behind each token of a question."""
-    ids = torch.tensor([first.render([{"role": "user", "content": text}])[: first.context]], device=first.device)
-    one, two = (policy.model(input_ids=ids).logits.float().log_softmax(-1) for policy in (first, second))
+    one, two = _logprobs(first, second, text)
     return float(torch.where(one == two, 0.0, (one - two).abs()).max())  # equal infinities have no difference
+
+
+@torch.no_grad()
+def _divergence(first: Policy, second: Policy) -> float:
+    """Return the mean Kullback-Leibler divergence KL(first, second) behind each token of the questions, in nats."""
+    pairs = [_logprobs(first, second, text) for text in QUESTIONS]
+    parts = [torch.where(one == two, 0.0, one.exp() * (one - two)).sum(-1) for one, two in pairs]
+    return float(torch.cat(parts).mean())
+
+
+def _logprobs(first: Policy, second: Policy, text: str) -> tuple[Tensor, Tensor]:
+    """Return both policies' log-probs [T, V] behind each of the T tokens of a question, as the first reads it."""
+    ids = torch.tensor([first.render([{"role": "user", "content": text}])[: first.context]], device=first.device)
+    one, two = (policy.model(input_ids=ids).logits[0].float().log_softmax(-1) for policy in (first, second))
+    return one, two
 
 
 def _rounding(before: Policy, after: Policy, sampling: Sampling, trial: Trial | None) -> dict[str, Any]:
     """Return what rounding changed: log-probs, speed, and scores where there is something to measure them on."""
     record: dict[str, Any] = {
-        "largest_gap": max(_gap(before, after, text) for text in QUESTIONS),
+        "divergence": _divergence(before, after),
         "tokens_per_second": {"before": tokens_per_second(before), "after": tokens_per_second(after)},
     }
     if trial is None:

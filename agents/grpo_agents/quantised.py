@@ -73,7 +73,7 @@ class Int8Linear(nn.Module):
         y = (whole_product(rows, self.weight) if whole else linear(rows, self.weight.float())) * self.scale
         if self.bias is not None:
             y += self.bias
-        return y.to(x.dtype).view(*x.shape[:-1], -1)
+        return y.to(x.dtype).view(*x.shape[:-1], len(self.scale))
 
 
 def rounded_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -88,25 +88,24 @@ def whole_product(rows: Tensor, weight: Tensor) -> Tensor:
     rest = rows / sizes
     first = rest.round()
     second = rest.sub_(first).mul_(2 * LARGEST).round_()
-    product = torch._int_mm(first.to(torch.int8), weight.t()).float()
+    product: Tensor = torch._int_mm(first.to(torch.int8), weight.t()).float()
     product.add_(torch._int_mm(second.to(torch.int8), weight.t()), alpha=1 / (2 * LARGEST))
-    scaled: Tensor = product * sizes
-    return scaled
+    return product.mul_(sizes)
 
 
 def _sizes(rows: Tensor) -> Tensor:
     """Return a 127th of each row's largest entry, [rows, 1]; never 0, so that a row of zeros stays one."""
-    sizes = torch.linalg.vector_norm(rows, float("inf"), dim=-1, keepdim=True) / LARGEST
+    sizes: Tensor = torch.linalg.vector_norm(rows, float("inf"), dim=-1, keepdim=True) / LARGEST
     return sizes.clamp_(min=torch.finfo(torch.float32).tiny)
 
 
 @cache
 def exact_product() -> bool:
-    """Whether torch's int8 product can be used on this CPU: it is fast and exact.
+    """Whether torch's int8 product can be used on this CPU: it is there, fast and exact.
 
     On processors without VNNI instructions it adds pairs in 16 bits, which overflow: silently wrong. So it is tried.
     """
-    if not torch.backends.mkldnn.is_available():  # a plain loop in its place
+    if not (hasattr(torch, "_int_mm") and torch.backends.mkldnn.is_available()):  # else a plain loop in its place
         return False
     generator = torch.Generator().manual_seed(0)
     weight = torch.randint(-LARGEST, LARGEST + 1, (64, 256), generator=generator).to(torch.int8)

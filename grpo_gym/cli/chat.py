@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from grpo_agents.chat import Chat
     from grpo_agents.source import Source
 
-COMMANDS = (
-    "/new begins another conversation, /system TEXT tells the policy who it is, /quit ends; Ctrl-C stops an answer"
-)
+COMMANDS = "/new begins a new conversation, /system TEXT tells the policy who it is, /quit ends; Ctrl-C stops an answer"
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def _obey_or_answer(chat: Chat, line: str) -> None:
 
 
 def _answer(chat: Chat, question: str) -> None:
-    """Print an answer as it is drawn, and end its line, whatever stops it."""
+    """Print an answer as it is drawn, and end its line."""
     with contextlib.closing(chat.say(question)) as pieces:
         for piece in pieces:
             sys.stdout.write(visible(piece))

@@ -28,7 +28,7 @@ from grpo_gym.errors import CheckpointError, InvalidValueError
 
 @dataclass(frozen=True)
 class Options:
-    """Write a policy as a model folder that loads in plain transformers, or with --int8 as one for `chat` and `eval`."""
+    """Write a policy as a model folder: for plain transformers, or with --int8 for `chat` and `eval`."""
 
     what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN_OR_MODEL")]
     """A run folder, a policy folder, a Hugging Face name, or "embedded"."""
@@ -115,7 +115,7 @@ def _tell(record: Mapping[str, Any], out: Path) -> None:
 
 def _tell_rounding(rounding: Mapping[str, Any]) -> None:
     screen, speed = terminal(), rounding["tokens_per_second"]
-    screen.print(plain(f"by rounding they change by at most {rounding['largest_gap']:.2g} nats"))
+    screen.print(plain(f"divergence from float32 on them: {rounding['divergence']:.2g} nats a token"))
     screen.print(plain(f"one answer: {speed['before']:.1f} tokens a second before, {speed['after']:.1f} after"))
     if "env" not in rounding:
         screen.print(plain("the score was not measured: --env names problems to measure it on", "yellow"))
