@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,7 +185,8 @@ class TestModel:
 
         for kept in (small, loaded):
             left = [layer for layer in kept.modules() if type(layer) in (nn.Linear, Conv1D)]
-            head, embeddings = kept.get_output_embeddings(), kept.get_input_embeddings()
+            kept_untyped: Any = kept
+            head, embeddings = kept_untyped.get_output_embeddings(), kept_untyped.get_input_embeddings()
             assert left == [head]
             assert (head.weight is embeddings.weight) == tied
             assert torch.equal(embeddings.weight, model.get_input_embeddings().weight)
@@ -227,7 +229,7 @@ class TestModel:
     def test_a_program_that_knows_no_such_layers_finds_no_weights(self, tmp_path):
         quantised_policy("llama").save(tmp_path / "model")
 
-        with pytest.raises(OSError, match="no file named model.safetensors"):
+        with pytest.raises(OSError, match=r"no file named model\.safetensors"):
             AutoModelForCausalLM.from_pretrained(tmp_path / "model", local_files_only=True)
 
     def test_a_model_without_linear_layers_is_refused(self):
@@ -276,21 +278,22 @@ class TestDamage:
         assert message_of(Policy.load, folder, device="cpu").startswith(f"the model in '{folder}' cannot be loaded: ")
 
 
-class TestTraining:
-    @pytest.fixture(scope="class")
-    def folder(self, tmp_path_factory) -> Path:
-        folder = Path(tmp_path_factory.mktemp("small") / "model")
-        quantised_policy("llama").save(folder)
-        return folder
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    folder = Path(tmp_path_factory.mktemp("small") / "model")
+    quantised_policy("llama").save(folder)
+    return folder
 
-    def test_a_run_is_refused_before_it_has_a_folder(self, folder, tmp_path):
-        config = TrainConfig(model=str(folder), out=str(tmp_path / "run"), device="cpu")
+
+class TestTraining:
+    def test_a_run_is_refused_before_it_has_a_folder(self, small, tmp_path):
+        config = TrainConfig(model=str(small), out=str(tmp_path / "run"), device="cpu")
 
         assert message_of(train, config) == UNTRAINABLE
         assert not (tmp_path / "run").exists()
 
-    def test_agent_and_warm_start_are_refused(self, folder):
-        policy = Policy.load(folder, device="cpu")
+    def test_agent_and_warm_start_are_refused(self, small):
+        policy = Policy.load(small, device="cpu")
 
         assert message_of(GRPO, policy) == UNTRAINABLE
         assert message_of(sft, policy, SFTConfig()) == UNTRAINABLE
@@ -302,9 +305,9 @@ class TestTraining:
         with torch.no_grad():
             layer(torch.ones(2, 4, requires_grad=True))
 
-    def test_log_probs_need_no_gradient_switched_off(self, folder):
+    def test_log_probs_need_no_gradient_switched_off(self, small):
         """A loaded policy's weights take no gradient, so that measuring with it needs no care."""
-        policy = Policy.load(folder, device="cpu")
+        policy = Policy.load(small, device="cpu")
 
         assert not any(parameter.requires_grad for parameter in policy.model.parameters())
         assert policy.model(input_ids=torch.tensor([[5, 6]])).logits.isfinite().all()
