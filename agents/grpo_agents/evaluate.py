@@ -176,3 +176,34 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     half = Z95 / (1 + Z95**2 / n) * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n))
     low, high = max(0.0, centre - half), min(1.0, centre + half)
     return min(low, share), max(high, share)  # at shares of 0 and 1 rounding would leave the share outside
+
+
+def paired_change(before: Score, after: Score) -> dict[str, float]:
+    """Return by how much pass@1 changed between two scores of the same problems, with its 95 % interval.
+
+    The interval is Wald's for matched pairs, with half a pair added to each of the four outcomes (Agresti and Min 2005,
+    "Simple improved confidence intervals for comparing matched proportions"): it has a width where no pair differs.
+
+    Returns:
+        n problems judged both times, their pass@1 `before` and `after`, `change`, and its bounds `low` and `high`.
+    """
+    pairs = [
+        (first.reward >= 1.0, second.reward >= 1.0)
+        for first, second in zip(before.episodes, after.episodes, strict=True)
+        if first.valid and second.valid
+    ]
+    n = len(pairs)
+    if n == 0:
+        return {"n": 0, **dict.fromkeys(("before", "after", "change", "low", "high"), math.nan)}
+    won, lost = sum(b and not a for a, b in pairs), sum(a and not b for a, b in pairs)
+    middle = (won - lost) / (n + 2)
+    half = Z95 * math.sqrt((won + lost + 1) / (n + 2) - middle**2) / math.sqrt(n + 2)
+    change = (won - lost) / n
+    return {
+        "n": n,
+        "before": sum(a for a, _ in pairs) / n,
+        "after": sum(b for _, b in pairs) / n,
+        "change": change,
+        "low": max(-1.0, min(middle - half, change)),
+        "high": min(1.0, max(middle + half, change)),
+    }

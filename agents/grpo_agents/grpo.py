@@ -41,6 +41,7 @@ from grpo_agents.metrics import completion_records, flat_advice, step_metrics
 from grpo_agents.optimizers import make_optimizer, set_learning_rate
 from grpo_agents.policy import Policy
 from grpo_agents.prepare import Learner
+from grpo_agents.quantised import check_trainable
 from grpo_agents.reference import FrozenCopy, Reference, make_reference
 from grpo_agents.retirement import Retirement
 from grpo_agents.rollouts import Rollout, Rollouts, by_group
@@ -88,6 +89,7 @@ class GRPO:
         on_step: Callable[[Metrics], None] = lambda metrics: None,
         on_stop: Callable[[], None] = lambda: None,
     ) -> None:
+        check_trainable(policy.model)
         self.policy = policy
         self.config = config or TrainConfig()
         check_adapter(policy.model, self.config.lora)

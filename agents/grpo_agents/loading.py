@@ -27,6 +27,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from grpo_agents import quantised
 from grpo_agents.adapter_files import base_name, is_adapter, read_adapter
 from grpo_agents.hub import find_folder, one_line
 from grpo_agents.lora import merged
@@ -110,6 +111,8 @@ def load_model(folder: Path, dtype: torch.dtype, *, trust_remote_code: bool = Fa
     if not any(folder.glob("*.safetensors")):
         raise ModelError(f"'{folder}' has no *.safetensors weights: save the model with save_pretrained first")
     try:
+        if (folder / quantised.FILE).is_file():
+            return quantised.read(folder, dtype, trust_remote_code=trust_remote_code)
         with no_progress_bars():
             model, report = _auto_model.from_pretrained(
                 folder,

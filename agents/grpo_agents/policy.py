@@ -26,6 +26,7 @@ from typing import Literal, Self
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from grpo_agents import quantised
 from grpo_agents.adapter_files import write_adapter
 from grpo_agents.atomic import new_folder
 from grpo_agents.config import EMBEDDED, Lora
@@ -179,6 +180,8 @@ class Policy:
         with no_progress_bars():
             if hasattr(self.model, "disable_adapter"):  # a peft model
                 write_adapter(self.model, folder)
+            elif quantised.is_quantised(self.model):
+                quantised.write(self.model, folder)
             else:
                 self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)

@@ -11,7 +11,7 @@ all rows before the first token. Splitting into batches, dropping rows and the d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -166,6 +166,37 @@ class Sampler:
             )
             completions += drawn.completions()
         return completions
+
+    @torch.inference_mode()
+    def stream(
+        self,
+        prompt: Sequence[int],
+        *,
+        max_tokens: int,
+        temperature: float = 1.0,
+        greedy: bool = False,
+        generator: torch.Generator | None = None,
+    ) -> Iterator[tuple[int, float]]:
+        """Yield one completion's tokens with their log-probs as they are drawn: those that a call would return.
+
+        The arguments and errors are those of `__call__` with a single prompt and a group of one.
+        """
+        _check_settings(temperature, max_tokens=max_tokens)
+        self.model.train(False)
+        steps = self._room(prompt, max_tokens)
+        uniforms = torch.rand((1, 0 if greedy else max_tokens), generator=generator, dtype=torch.float64)
+        uniforms = uniforms.to(self.model.device)
+        head, owner = self._head(), torch.zeros(1, dtype=torch.int64, device=self.model.device)
+        batch, logits = self._prefill(head, [prompt], owner, steps)
+        for step in range(steps):
+            ids, logprobs = draw(logits, None if greedy else uniforms[:, step], temperature)
+            token = int(ids)
+            yield token, float(logprobs)
+            if token in self.eos_ids or step + 1 == steps:
+                return
+            mask = batch.mask[..., : len(prompt) + step + 1]
+            logits = self._forward(head, ids[:, None], mask, batch.positions, batch.cache)
+            batch.positions = self._next(batch.positions)
 
     def _room(self, prompt: Sequence[int], max_tokens: int) -> int:
         """Return how many tokens may follow a prompt."""

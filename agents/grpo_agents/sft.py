@@ -23,6 +23,7 @@ from grpo_agents.logprobs import LogProbs
 from grpo_agents.optimizers import AdamW
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
+from grpo_agents.quantised import check_trainable
 from grpo_gym.errors import InvalidValueError
 from grpo_gym.infos import row_info
 from grpo_gym.rng import Rng
@@ -53,7 +54,9 @@ def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None]
 
     Raises:
         InvalidValueError: The environment shows no solutions, or none of a batch fits the context.
+        ModelError: The policy's weights are in 8 bits.
     """
+    check_trainable(policy.model)
     optimizers = _optimizers(policy.model, config)
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     logprobs = LogProbs(policy.model, policy.pad_id, layout="plain")

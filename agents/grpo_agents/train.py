@@ -22,6 +22,7 @@ from grpo_agents.grpo import GRPO, Metrics
 from grpo_agents.lora import adapter_rank
 from grpo_agents.policy import Policy
 from grpo_agents.ppo import PPO
+from grpo_agents.quantised import check_trainable
 from grpo_agents.reference import is_copied
 from grpo_agents.run_folder import RunFolder
 from grpo_agents.run_log import step_seconds
@@ -93,6 +94,7 @@ def train(config: TrainConfig, reporter: Reporter | None = None) -> Result:
     check_writable(folder.path)
     EnvChoice.of(config).vector(config.group_size, config.group_size).close()  # typos end here
     policy = load_policy(config)
+    check_trainable(policy.model)
     with in_use(folder.path):
         folder.create(to_dict(config) | {"policy": describe(policy)})
         return _run(config, policy, folder, reporter or Reporter(), resumed=False)

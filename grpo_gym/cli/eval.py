@@ -89,19 +89,27 @@ def _config(options: Options, folder: Path | None) -> TrainConfig:
         from grpo_agents.run_folder import RunFolder
 
         config = RunFolder(folder).train_config()
-    changes: dict[str, Any] = {"device": options.device, "threads": options.threads}
-    if options.env and options.env != config.env:
-        changes |= {"env": options.env, "tier": (), "env_args": {}}
-    if options.env_args:
-        args = changes.get("env_args", config.env_args)
-        changes["env_args"] = {**args, **key_values(options.env_args, "--env-args")}
-    if options.tier:
-        changes["tier"] = options.tier
+    changes = environment_changes(config, options.env, options.env_args, options.tier)
+    changes |= {"device": options.device, "threads": options.threads}
     if options.seed is not None:
         changes["seed"] = options.seed
     if options.max_tokens is not None:
         changes["sampling"] = dataclasses.replace(config.sampling, max_tokens=options.max_tokens)
     return dataclasses.replace(config, **changes)
+
+
+def environment_changes(
+    config: TrainConfig, env: str, env_args: tuple[str, ...], tier: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return what options of an environment change in a config: another one begins with its own defaults."""
+    changes: dict[str, Any] = {}
+    if env and env != config.env:
+        changes = {"env": env, "tier": (), "env_args": {}}
+    if env_args:
+        changes["env_args"] = {**changes.get("env_args", config.env_args), **key_values(env_args, "--env-args")}
+    if tier:
+        changes["tier"] = tier
+    return changes
 
 
 def _evaluate(config: TrainConfig, options: Options, folder: Path | None) -> tuple[dict[str, Any], Score, Score]:

@@ -19,6 +19,8 @@ COMMANDS = {
     "train": "train a policy with GRPO, tested before and after",
     "sft": "warm-start a policy on an environment's worked solutions",
     "eval": "score a run or a policy on held-out problems",
+    "chat": "ask a run or a policy, and see its answer as it is drawn",
+    "export": "write a run or a policy as a folder of its own, in 8 bits too",
     "rescore": "score a run's completions again by another reward",
     "play": "answer problems yourself",
     "list": "show the environments",
