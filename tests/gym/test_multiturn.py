@@ -169,7 +169,7 @@ class TestHints:
             assert not {"solution", "guess", "answer"} & set(info)
 
     def test_the_guess_is_another_in_every_turn_and_the_same_in_every_episode_of_a_problem(self):
-        heard = []
+        heard: list[list[Any]] = []
         for words in (["?"] * MAX_TURNS, ["1"] * MAX_TURNS):
             env = gymnasium.make(GUESSING, expose_answer=True, tier=5)
             info = env.reset(seed=3)[1]
