@@ -198,6 +198,7 @@ def _imitate(job: Run, config: Any, policy: Any) -> None:
     settings = SFTConfig(
         env=config.env,
         tier=config.tier,
+        env_args=config.env_args,
         steps=job.steps,
         batch=config.prompts * config.group_size,
         careful=0.3 if job.arm == "sft mixture" else 1.0,

@@ -3,8 +3,8 @@
     python -m benchmarks.turns
 
 Each from a warm start of its own, made by two commands as a user would: `grpo-gym sft` on whole episodes played well,
-then on a mixture in which seven of ten episodes are played hastily. Beside it, imitation of that mixture goes on for as
-many steps: what the start would have become without rewards.
+then on a mixture in which most episodes are played hastily. Beside it, imitation of such a mixture goes on for as many
+steps: what the start would have become without rewards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import tables
+from benchmarks import small_repairs, tables
 from benchmarks.arms import Options, Run
 from benchmarks.logic_learning import warm_start_from
 from benchmarks.paired import change
@@ -35,44 +35,50 @@ class Game:
         name: What it is called on the page.
         env: Environment id.
         tier: The tier that is taught and trained on.
-        start: What it is taught from, "embedded" or "new", and what `grpo-gym sft` is told about a new policy.
+        start: What it is taught from: "embedded" or "new".
         careful_steps: Steps on episodes played well.
         mixture_steps: Steps on the mixture.
+        careful: Share of the mixture that is played well.
         batch: Episodes per step of the warm start.
         steps: Steps of every arm.
         problems: Test problems.
         options: Options of the training config that all arms share.
+        env_args: Keyword arguments of the environment.
         arms: Options by arm.
     """
 
     name: str
     env: str
     tier: int
-    start: tuple[str, ...]
+    start: str
     careful_steps: int
     mixture_steps: int
+    careful: float
     batch: int
     steps: int
     problems: int
     options: Options
+    env_args: tuple[tuple[str, str], ...] = ()
     arms: Mapping[str, Options] = field(default_factory=lambda: {GRPO: (), SFT: ()})
 
     def warm_start(self) -> str:
         """Return the folder of the warm start, made now if it is not there."""
-        model, *fresh = self.start
-        scored = ["--val-problems", "128", "--max-tokens", str(dict(self.options)["sampling.max_tokens"])]
-        about = ["--env", self.env, "--tier", str(self.tier), *scored]
-        phases = model, self.careful_steps, self.mixture_steps
-        return str(warm_start_from(self.name, [*about, *fresh], *phases, about, self.batch)[0])
+        about = ["--env", self.env, "--tier", str(self.tier), "--val-problems", "128"]
+        about += ["--max-tokens", str(dict(self.options)["sampling.max_tokens"])]
+        if self.env_args:
+            about += ["--env-args", *(f"{name}={value}" for name, value in self.env_args)]
+        phases = self.start, self.careful_steps, self.mixture_steps
+        return str(warm_start_from(self.name, about, *phases, batch=self.batch, careful=self.careful)[0])
 
 
 GUESSING = Game(
     name="guessing game",
     env="grpo/Logic.GuessNumber-v0",
     tier=3,
-    start=("embedded",),
+    start="embedded",
     careful_steps=450,
-    mixture_steps=60,
+    mixture_steps=150,
+    careful=0.5,
     batch=32,
     steps=20,
     problems=192,
@@ -80,15 +86,17 @@ GUESSING = Game(
 )
 REPAIR = Game(
     name="code repair",
-    env="grpo/CodeRepair.Functions-v0",
+    env="grpo/CodeRepair-v0",
     tier=0,
-    start=("new", "--context", "1024", "--vocabulary", "1024"),
-    careful_steps=1000,
+    start="new",
+    careful_steps=500,
     mixture_steps=60,
+    careful=0.3,
     batch=16,
     steps=12,
-    problems=96,
-    options=(("prompts", 6), ("group_size", 8), ("sampling.max_tokens", 160)),
+    problems=128,
+    options=(("prompts", 6), ("group_size", 8), ("sampling.max_tokens", 48)),
+    env_args=(("dataset", str(small_repairs.FILE)),),
 )
 GAMES = (GUESSING, REPAIR)
 
@@ -96,7 +104,9 @@ GAMES = (GUESSING, REPAIR)
 def runs(quick: bool) -> list[Run]:
     """Return the runs: every arm of every game with every seed. The quick form takes the shipped policy to one game."""
     if quick:
-        return [run_of(GUESSING, GRPO, seed, "embedded", QUICK_STEPS, QUICK_PROBLEMS) for seed in range(QUICK_SEEDS)]
+        size = "embedded", QUICK_STEPS, QUICK_PROBLEMS
+        return [run_of(GUESSING, arm, seed, *size) for seed in range(QUICK_SEEDS) for arm in GUESSING.arms]
+    small_repairs.write()
     wanted = []
     for game in GAMES:
         model = game.warm_start()
@@ -107,36 +117,37 @@ def runs(quick: bool) -> list[Run]:
 
 def run_of(game: Game, arm: str, seed: int, model: str, steps: int, problems: int) -> Run:
     """Return one run."""
-    return Run(arm, seed, steps, problems, game.env, (game.tier,), model, options=game.options + game.arms[arm])
+    args: Options = (("env_args", dict(game.env_args)),) if game.env_args else ()
+    options = game.options + args + game.arms[arm]
+    return Run(arm, seed, steps, problems, game.env, (game.tier,), model, options=options)
 
 
 def page(results: Sequence[Result], quick: bool) -> Page:
     """Make the page of the results."""
-    played = {game: tables.by_arm(results, game.arms, env=game.env) for game in GAMES}
-    played = {game: {arm: of for arm, of in arms.items() if of} for game, arms in played.items()}
     findings: list[Finding] = []
     panels: list[Panel] = []
     shown: list[Table] = []
-    for game, arms in played.items():
-        if not arms:
-            continue
+    games = (GUESSING,) if quick else GAMES
+    for game in games:
+        arms = tables.by_arm(results, game.arms, env=game.env)
         findings += found(game, arms)
         shown += [
             tables.score_table(f"Solved: {game.name}", arms),
             turn_table(f"Mean turns: {game.name}", arms),
             tables.cost_table(f"Stability and cost: {game.name}", {a: of for a, of in arms.items() if a != SFT}),
         ]
-        for figure, share in (("pass@1", True), ("turns", False)):
-            ends = {arm: [float(r["after"][figure]) for r in of] for arm, of in arms.items()}
-            starts = {arm: [float(r["before"][figure]) for r in of] for arm, of in arms.items()}
-            title = f"{game.name}: {'solved' if share else 'mean turns'}"
-            panels.append(Panel(title, ends, starts, share))
+        for figure, title in (("pass@1", "solved"), ("turns", "mean turns")):
+            ends, starts = (
+                {arm: [of_score(result, figure, when) for result in of] for arm, of in arms.items()}
+                for when in ("after", "before")
+            )
+            panels.append(Panel(f"{game.name}: {title}", ends, starts, share=figure == "pass@1"))
     trained = [result for result in results if result["arm"] != SFT]
     return Page(
         title="Episodes of several turns",
         asked="A policy that acts, hears what came of it and acts again: does GRPO improve it, when nothing is paid "
         "but the end of the episode? Pass@1 is the share of episodes that were won within the turns allowed.",
-        did=(*(described(game) for game in GAMES), f"Of GRPO: {counted(trained)}"),
+        did=(*(described(game) for game in games), f"Of GRPO: {counted(trained)}"),
         findings=tuple(findings),
         tables=tuple(shown),
         panels=tuple(panels),
@@ -172,12 +183,13 @@ def turn_table(caption: str, arms: tables.Arms) -> Table:
 def described(game: Game) -> str:
     """Return what was done in a game, a paragraph."""
     options = dict(game.options)
+    of = " with the rows of `benchmarks/small_repairs.py`" if game.env_args else f", tier {game.tier}"
     return (
-        f"The {game.name} is {game.env}, tier {game.tier}. Its warm start: `grpo-gym sft` from "
-        f"{'the shipped policy' if game.start[0] == 'embedded' else 'a new policy'}, {game.careful_steps:,} steps of "
+        f"The {game.name} is {game.env}{of}. Its warm start: `grpo-gym sft` from "
+        f"{'the shipped policy' if game.start == 'embedded' else 'a new policy'}, {game.careful_steps:,} steps of "
         f"{game.batch} whole episodes as the task's oracle plays them, then {game.mixture_steps} steps of a mixture "
-        f"with 70 % hasty ones. Then {game.steps} steps of {options['prompts']} prompts x {options['group_size']} "
-        f"episodes, scored on {game.problems} test problems."
+        f"with {1 - game.careful:.0%} hasty ones. Then {game.steps} steps of {options['prompts']} prompts x "
+        f"{options['group_size']} episodes, scored on {game.problems} test problems."
     )
 
 
