@@ -114,7 +114,7 @@ def warm_start_from(
     mixture_steps: int,
     mixture_options: Sequence[str] = (),
     batch: int = 32,
-    careful: float = CAREFUL_SHARE,
+    careful_share: float = CAREFUL_SHARE,
 ) -> tuple[Path, dict[str, float]]:
     """Return the folder of a warm start, made now if it is not there, and the seconds that its two phases took.
 
@@ -126,7 +126,7 @@ def warm_start_from(
         mixture_steps: Optimiser steps on the mixture with hasty answers.
         mixture_options: What the second phase is told about the environment; empty for the same.
         batch: Demonstrations per step.
-        careful: Share of the mixture that is not hasty.
+        careful_share: Share of the mixture that is not hasty.
 
     Raises:
         RuntimeError: One of the commands failed.
@@ -138,7 +138,7 @@ def warm_start_from(
     size = ["--batch", str(batch)]
     first = ["--model", model, "--steps", str(careful_steps), "--optimizer", "muon"]
     first += ["--learning-rate", RATES[model]]
-    then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(careful)]
+    then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(careful_share)]
     then += ["--learning-rate", "5e-4", "--weight-decay", "0", "--seed", "1"]
     seconds = {
         "careful": _sft([*options, *size, *first, "--out", str(careful)]),

@@ -68,7 +68,7 @@ class Game:
         if self.env_args:
             about += ["--env-args", *(f"{name}={value}" for name, value in self.env_args)]
         phases = self.start, self.careful_steps, self.mixture_steps
-        return str(warm_start_from(self.name, about, *phases, batch=self.batch, careful=self.careful)[0])
+        return str(warm_start_from(self.name, about, *phases, batch=self.batch, careful_share=self.careful)[0])
 
 
 GUESSING = Game(

@@ -23,6 +23,8 @@ from grpo_agents.rollout import Completion
 from grpo_agents.sft import sft
 from grpo_gym import GroupVectorEnv, Problem, Procedural, Reason, Task, Turn, Verdict
 from grpo_gym.errors import InvalidValueError
+from grpo_gym.reward import as_reward
+from grpo_gym.rng import Rng
 from tests.agents.foreign_envs import WORD, TellTale, vector
 from tests.agents.runs import babbler
 from tests.agents.tiny_models import BYTE_VOCAB, CHATML, byte_tokenizer, fresh_model
@@ -205,7 +207,7 @@ class TestOneTurn:
             return 1.0
 
         env = GroupVectorEnv([single(reward), counting()], num_envs=8, expose_answer=True)
-        rng = module.Rng("test")
+        rng = Rng("test")
         shown = module._played(env, list(range(8)), config(batch=8), rng)
 
         assert {len(d.responses) for d in shown} == {1, 3}
@@ -236,7 +238,7 @@ def counting(oracle: Any = lambda problem, transcript: str((len(transcript) + 1)
     return Task(
         "test.counting",
         Procedural(lambda rng, tier: Problem(f"count {rng.integer(0, 10**9)}", "3")),
-        lambda response, problem: 0.0,
+        as_reward(lambda response, problem: 0.0),
         oracle=oracle,
         dialogue=Counting,
         max_turns=9,
@@ -250,7 +252,7 @@ def test_an_oracle_that_raises_costs_its_episode_alone():
         return str((len(transcript) + 1) // 2)
 
     env = GroupVectorEnv(counting(oracle), num_envs=16, expose_answer=True)
-    shown = module._played(env, list(range(16)), replace(config(), batch=16), module.Rng("test"))
+    shown = module._played(env, list(range(16)), replace(config(), batch=16), Rng("test"))
     prompts, _ = env.reset(seed=list(range(16)))
 
     assert [d.prompt for d in shown] == [prompt for prompt in prompts if prompt[-1] not in "02468"]

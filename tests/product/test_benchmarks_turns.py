@@ -63,7 +63,8 @@ def test_the_rows_are_problems_of_all_splits_and_written_once(tmp_path):
     assert small_repairs.write(path, rows=3).read_text() == before
 
     (task,) = datasets.tasks(str(path))
-    sizes = {split: task.source.size(split) for split in ("train", "val", "test")}
+    source: Any = task.source
+    sizes = {split: source.size(split) for split in ("train", "val", "test")}
     assert sum(sizes.values()) > 190
     assert min(sizes.values()) > 5
 
