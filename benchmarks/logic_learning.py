@@ -113,6 +113,8 @@ def warm_start_from(
     careful_steps: int,
     mixture_steps: int,
     mixture_options: Sequence[str] = (),
+    batch: int = 32,
+    careful_share: float = CAREFUL_SHARE,
 ) -> tuple[Path, dict[str, float]]:
     """Return the folder of a warm start, made now if it is not there, and the seconds that its two phases took.
 
@@ -123,6 +125,8 @@ def warm_start_from(
         careful_steps: Optimiser steps on worked solutions.
         mixture_steps: Optimiser steps on the mixture with hasty answers.
         mixture_options: What the second phase is told about the environment; empty for the same.
+        batch: Demonstrations per step.
+        careful_share: Share of the mixture that is not hasty.
 
     Raises:
         RuntimeError: One of the commands failed.
@@ -131,14 +135,14 @@ def warm_start_from(
     careful, mixture, figures = folder / "careful", folder / "mixture", folder / "seconds.json"
     if figures.exists():
         return mixture, json.loads(figures.read_text(encoding="utf-8"))
-    batch = ["--batch", "32"]
+    size = ["--batch", str(batch)]
     first = ["--model", model, "--steps", str(careful_steps), "--optimizer", "muon"]
     first += ["--learning-rate", RATES[model]]
-    then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(CAREFUL_SHARE)]
+    then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(careful_share)]
     then += ["--learning-rate", "5e-4", "--weight-decay", "0", "--seed", "1"]
     seconds = {
-        "careful": _sft([*options, *batch, *first, "--out", str(careful)]),
-        "mixture": _sft([*(mixture_options or options), *batch, *then, "--out", str(mixture)]),
+        "careful": _sft([*options, *size, *first, "--out", str(careful)]),
+        "mixture": _sft([*(mixture_options or options), *size, *then, "--out", str(mixture)]),
     }
     figures.write_text(json.dumps(seconds), encoding="utf-8")
     return mixture, seconds

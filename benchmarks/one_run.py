@@ -146,6 +146,7 @@ def scores(
         found[name] = evaluate(policy, choice, "test", asked, config.sampling, seed=job.seed, rows=rows)
     pooled = Score([episode for score in found.values() for episode in score.episodes], False).to_json()
     figures = {name: pooled[name] for name in FIGURES}
+    figures["turns"] = statistics.fmean(len(e.texts) for score in found.values() for e in score.judged)
     if len(found) > 1:
         figures["exams"] = {name: score.pass_at_1 for name, score in found.items()}
         figures["pass@1"] = statistics.fmean(figures["exams"].values())
@@ -198,6 +199,7 @@ def _imitate(job: Run, config: Any, policy: Any) -> None:
     settings = SFTConfig(
         env=config.env,
         tier=config.tier,
+        env_args=config.env_args,
         steps=job.steps,
         batch=config.prompts * config.group_size,
         careful=0.3 if job.arm == "sft mixture" else 1.0,

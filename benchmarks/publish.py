@@ -1,6 +1,6 @@
 """A benchmark as a page: does the runs that are missing, writes docs/benchmarks/<name>.md and its picture.
 
-    python -m benchmarks.strata            # and .ppo_vs_grpo, .multitask, .controls
+    python -m benchmarks.strata            # and .ppo_vs_grpo, .multitask, .controls, .turns
     python -m benchmarks.strata --quick    # two seeds of a few steps, printed, nothing written
 
 Finished runs stand in docs/benchmarks/<name>.jsonl, one a line, and are not repeated: killed at any time, the same

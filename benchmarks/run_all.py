@@ -28,6 +28,7 @@ from benchmarks import (
     scheduling,
     step,
     strata,
+    turns,
     verifier,
 )
 from benchmarks.publish import machine
@@ -51,8 +52,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "ppo_vs_grpo": ppo_vs_grpo.run,
     "multitask": multitask.run,
     "controls": controls.run,
+    "turns": turns.run,
 }
-LONG = ("logic_learning", "strata", "ppo_vs_grpo", "multitask", "controls")
+LONG = ("logic_learning", "strata", "ppo_vs_grpo", "multitask", "controls", "turns")
 """Not in the quick form unless they are named: together they would take more than its few minutes."""
 
 

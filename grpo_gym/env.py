@@ -33,7 +33,8 @@ class TextEnv(SeededLater):
         tier: One tier, a range (low, high), or None for each task's defaults.
         split: "train", "val" or "test".
         instructions: Whether the answer-format line is shown.
-        expose_answer: Whether infos carry `answer` and `solution`.
+        expose_answer: Whether infos carry `answer` and `solution`; where a dialogue goes on, those of its steps carry
+            the next `solution`.
         reward: Replaces the tasks' own reward: a Reward or a function `(response, problem) -> float`. Interactive tasks
             judge themselves: among several tasks they go on doing so, and where all are interactive it is an error.
         render_mode: None or "ansi" (the transcript, hostile characters escaped).
@@ -85,7 +86,7 @@ class TextEnv(SeededLater):
         self._index = index
         self._drawn = drawn
         self._episode = Episode(drawn, self.instructions)
-        return self._episode.first_message, reset_info(drawn, self.expose_answer)
+        return self._episode.first_message, reset_info(self._episode, self.expose_answer)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Answer. Never raises because of what the text says; only for a call out of order or a non-text."""
@@ -97,7 +98,7 @@ class TextEnv(SeededLater):
             outcome = self._episode.converse(action)
         else:
             outcome = self._episode.finish(action, score_all(self.reward, [(action, self._drawn)], self)[0])
-        info = step_info(self._episode, outcome.verdict)
+        info = step_info(self._episode, outcome.verdict, self.expose_answer)
         return outcome.message, outcome.reward, outcome.terminated, outcome.truncated, info
 
     def set_reward(self, reward: Reward | PlainReward | None) -> None:

@@ -67,11 +67,25 @@ class Episode:
         reward = turn.reward + (float(verdict) if verdict is not None else 0.0)
         return Outcome(turn.message, reward, self.done and not truncated, truncated, verdict)
 
+    def hints(self) -> dict[str, str]:
+        """Return what those who ask are shown before a turn of a dialogue.
+
+        `solution` is the oracle's next action after all that was said, `guess` the weak solver's. One that raises is
+        left out: a player may have said what it cannot follow, and a step never raises because of what was said.
+        """
+        solution = attempt(lambda: self.task.right_answer(self.problem, tuple(self.transcript)), _is_text)
+        guess = attempt(lambda: self.task.hasty_answer(self.problem, self.turns), _is_text)
+        return {key: str(text) for key, text in (("solution", solution), ("guess", guess)) if isinstance(text, str)}
+
 
 def _is_sound_turn(turn: object) -> bool:
     if not isinstance(turn, Turn) or not isinstance(turn.message, str) or not is_finite(turn.reward):
         return False
     return turn.verdict is None or is_sound(turn.verdict)
+
+
+def _is_text(action: object) -> bool:
+    return isinstance(action, str)
 
 
 def opening(drawn: Drawn, instructions: bool) -> str:
@@ -80,9 +94,9 @@ def opening(drawn: Drawn, instructions: bool) -> str:
     return f"{drawn.problem.prompt}\n{line}" if instructions and line else drawn.problem.prompt
 
 
-def reset_info(drawn: Drawn, expose_answer: bool) -> dict[str, Any]:
+def reset_info(episode: Episode, expose_answer: bool) -> dict[str, Any]:
     """Return a fresh info for a reset: labels, and the answer only when it is asked for."""
-    problem = drawn.problem
+    task, problem = episode.task, episode.problem
     info: dict[str, Any] = {
         "task": problem.task,
         "tier": problem.tier,
@@ -90,15 +104,21 @@ def reset_info(drawn: Drawn, expose_answer: bool) -> dict[str, Any]:
         "problem_id": problem.problem_id,
     }
     if expose_answer:
-        info["answer"] = drawn.task.answer(problem)
+        info["answer"] = task.answer(problem)
+        if episode.dialogue is not None:
+            return info | episode.hints()
         info["solution"] = problem.solution if problem.solution is not None else info["answer"]
-        if (guess := drawn.task.hasty_answer(problem)) is not None:
+        if (guess := task.hasty_answer(problem)) is not None:
             info["guess"] = guess
     return info
 
 
-def step_info(episode: Episode, verdict: Verdict | None) -> dict[str, Any]:
-    """Return a fresh info for a step: reason, feedback, float components, abstention. No times, nothing shared."""
+def step_info(episode: Episode, verdict: Verdict | None, expose_answer: bool = False) -> dict[str, Any]:
+    """Return a fresh info for a step: reason, feedback, float components, abstention. No times, nothing shared.
+
+    Where a dialogue goes on and answers are asked for, the hints for its next turn stand beside them.
+    """
+    hints = episode.hints() if expose_answer and not episode.done else {}
     if verdict is None:
         verdict = Verdict(0.0, Reason.NO_ANSWER)
     components = {name: float(value) for name, value in verdict.components.items()}
@@ -109,4 +129,5 @@ def step_info(episode: Episode, verdict: Verdict | None) -> dict[str, Any]:
         "feedback": str(verdict.feedback),
         "rewards": components or {"score": float(verdict)},
         "abstain": float(verdict.abstains),
+        **hints,
     }

@@ -149,9 +149,12 @@ class Task:
             return self.oracle(problem, transcript)
         return problem.solution if problem.solution is not None else self.answer(problem)
 
-    def hasty_answer(self, problem: Problem) -> str | None:
-        """Return the weak solver's answer, a function of the problem; None where the task has no weak solver."""
-        return None if self.guess is None else self.guess(problem, Rng("guess", problem.problem_id))
+    def hasty_answer(self, problem: Problem, turn: int = 0) -> str | None:
+        """Return the weak solver's answer, a function of problem and turn; None where the task has no weak solver."""
+        if self.guess is None:
+            return None
+        later = (turn,) if turn else ()
+        return self.guess(problem, Rng("guess", problem.problem_id, *later))
 
 
 def task(

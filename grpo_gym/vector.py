@@ -126,7 +126,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
                 episode = Episode(drawn, self.instructions)
                 self._episodes[row] = episode
                 observations[row] = episode.first_message
-                infos[row] = reset_info(drawn, self.expose_answer)
+                infos[row] = reset_info(episode, self.expose_answer)
         return tuple(observations), batch_infos(infos)
 
     def step(self, actions: Sequence[str]) -> Step:
@@ -142,7 +142,7 @@ class GroupVectorEnv(VectorEnv[Observations, Sequence[str], np.ndarray]):
         outcomes = self._outcomes(actions)
         self._teach(outcomes)
         infos = [
-            {} if outcome is None else step_info(episode, outcome.verdict)  # type: ignore[arg-type]  # reset above
+            {} if episode is None or outcome is None else step_info(episode, outcome.verdict, self.expose_answer)
             for episode, outcome in zip(self._episodes, outcomes, strict=True)
         ]
         return (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gymnasium
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 import grpo_gym
 from grpo_agents.config import SFTConfig, TrainConfig
@@ -181,6 +181,27 @@ def problems_in(env: VectorEnv[Any, Any, Any]) -> int | None:
     """Return how many problems an environment has to draw: the rows of a data set; None where nobody can tell."""
     stream = getattr(env.unwrapped, "stream", None)
     return stream.size() if isinstance(stream, ProblemStream) else None
+
+
+def takes_turns(env: VectorEnv[Any, Any, Any], info: dict[str, Any]) -> bool:
+    """Whether the episode that a reset began may take several turns; one of others may, for nobody can tell.
+
+    Args:
+        env: The environment.
+        info: What the reset said about the row.
+    """
+    stream = getattr(env.unwrapped, "stream", None)
+    return not isinstance(stream, ProblemStream) or stream.tasks[info["task"]].dialogue is not None
+
+
+def autoreset_mode(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
+    """Return the autoreset mode; an environment that names none is taken to do as Gymnasium does by default."""
+    return AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
+
+
+def wants_resets(env: VectorEnv[Any, Any, Any]) -> bool:
+    """Whether rows that are done must be reset before the next step."""
+    return autoreset_mode(env) is AutoresetMode.DISABLED and env.metadata.get("finished_rows") != "ignored"
 
 
 def state_of(env: VectorEnv[Any, Any, Any]) -> dict[str, Any]:

@@ -1,45 +1,28 @@
-"""Supervised warm start: imitate worked solutions before rewards take over.
+"""Supervised warm start: imitate worked episodes before rewards take over.
 
-Demonstrations come from any environment that shows its answers (`expose_answer=True` puts `solution` and `answer` into
-the reset's info). A share of them may be hasty: the answer alone, mostly wrong, as from someone who skipped the
-working: what the task's weak solver says (`guess`), else the answer with a near miss of its last number. A policy
-taught on such a mixture knows both ways; reinforcement then has a choice to make.
+What is imitated is in `demonstrations.py`. Of an episode of several turns only the answers carry loss; what the
+environment says is read. A share of the demonstrations may be hasty: a policy taught on such a mixture knows both ways,
+and reinforcement then has a choice to make.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import torch
 
 from grpo_agents.config import SFTConfig
-from grpo_agents.environments import EnvChoice, reset_rows, seeds_for
+from grpo_agents.demonstrations import Demonstration, demonstrations, trajectory
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.optimizers import AdamW
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
 from grpo_agents.quantised import check_trainable
 from grpo_gym.errors import InvalidValueError
-from grpo_gym.infos import row_info
-from grpo_gym.rng import Rng
 
 logger = logging.getLogger(__name__)
-
-NEAR_MISS = 6
-"""A hasty answer's last number is off by at most this much; one time in thirteen it is right by luck."""
-
-
-@dataclass(frozen=True)
-class Demonstration:
-    """A question and how it should be answered."""
-
-    prompt: str
-    response: str
 
 
 def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None] = lambda step, loss: None) -> None:
@@ -50,7 +33,8 @@ def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None]
         config: What and how.
         on_step: Called with step and loss (mean nats per response token).
 
-    Demonstrations that are longer than the context are left out, and counted in a warning at the end.
+    Demonstrations that are longer than the context, and episodes that could not be played to their end, are left out
+    and counted in warnings at the end.
 
     Raises:
         InvalidValueError: The environment shows no solutions, or none of a batch fits the context.
@@ -60,55 +44,20 @@ def sft(policy: Policy, config: SFTConfig, on_step: Callable[[int, float], None]
     optimizers = _optimizers(policy.model, config)
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     logprobs = LogProbs(policy.model, policy.pad_id, layout="plain")
-    left_out = 0
+    too_long = not_played = 0
     for step, batch in enumerate(demonstrations(config), 1):
         share = _schedule(step, config)
         for optimizer, highest in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, highest, strict=True):
                 group["lr"] = rate * share
         groups = _fitting(policy, [_group(policy, demonstration) for demonstration in batch])
-        left_out += len(batch) - len(groups)
+        too_long += len(batch) - len(groups)
+        not_played += config.batch - len(batch)
         on_step(step, _step(policy, logprobs, optimizers, groups, config))
-    if left_out:
-        logger.warning("%d demonstrations are longer than the context and were left out", left_out)
-
-
-def demonstrations(config: SFTConfig) -> Iterator[list[Demonstration]]:
-    """Yield `steps` batches of demonstrations from the train split."""
-    choice = EnvChoice.of(config)
-    choice.check()
-    if choice.ours:
-        choice.args["expose_answer"] = True
-    env = choice.vector(config.batch)
-    rng = Rng("hasty", config.seed)
-    try:
-        for step in range(config.steps):
-            prompts, infos = reset_rows(env, seeds_for("sft", config.seed, step, config.batch))
-            yield [_demonstration(str(p), row_info(infos, row), config, rng) for row, p in enumerate(prompts)]
-    finally:
-        env.close()
-
-
-def hasty_answer(answer: str, rng: Rng) -> str:
-    """Return the answer with its last number off by up to NEAR_MISS, as from someone who skipped the working."""
-    numbers = list(re.finditer(r"\d+", answer))
-    if not numbers:
-        return answer
-    last = numbers[-1]
-    changed = abs(int(last.group()) + rng.integer(-NEAR_MISS, NEAR_MISS))
-    return answer[: last.start()] + str(changed) + answer[last.end() :]
-
-
-def _demonstration(prompt: str, info: dict[str, Any], config: SFTConfig, rng: Rng) -> Demonstration:
-    if "solution" not in info:
-        raise InvalidValueError(f"{config.env} shows no solutions (no `solution` in info with expose_answer=True)")
-    if config.careful >= 1 or rng.below(10_000) < config.careful * 10_000:
-        return Demonstration(prompt, str(info["solution"]))
-    if "guess" in info:
-        return Demonstration(prompt, str(info["guess"]))
-    if "answer" not in info:
-        raise InvalidValueError(f"{config.env} shows no short answers (`answer` in info): hasty ones need them")
-    return Demonstration(prompt, hasty_answer(str(info["answer"]), rng))
+    if too_long:
+        logger.warning("%d demonstrations are longer than the context and were left out", too_long)
+    if not_played:
+        logger.warning("%d episodes were left out: the environment did not show the way to their end", not_played)
 
 
 def _step(
@@ -136,9 +85,8 @@ def _step(
 
 
 def _group(policy: Policy, demonstration: Demonstration) -> Group:
-    prompt = policy.render([{"role": "user", "content": demonstration.prompt}])
-    response = policy.tokenizer(demonstration.response, add_special_tokens=False)["input_ids"] + [end_id(policy)]
-    return Group(prompt, [response], [[True] * len(response)])
+    played = trajectory(policy, demonstration)
+    return Group(played.prompt, [played.tail], [played.own])
 
 
 def _fitting(policy: Policy, groups: list[Group]) -> list[Group]:
@@ -150,12 +98,6 @@ def _fitting(policy: Policy, groups: list[Group]) -> list[Group]:
             f"no demonstration of the batch fits the context of {policy.context} tokens; the shortest has {shortest}"
         )
     return fitting
-
-
-def end_id(policy: Policy) -> int:
-    """Return the token that a demonstration ends with: the tokenizer's own end token where the model stops at it."""
-    own = policy.tokenizer.eos_token_id
-    return int(own) if own in policy.eos_ids else min(policy.eos_ids)
 
 
 def _optimizers(model: torch.nn.Module, config: SFTConfig) -> list[torch.optim.Optimizer]:

@@ -191,10 +191,10 @@ class TaskTarget:
 
     def opening(self, problem: Problem) -> tuple[str, dict[str, Any]]:
         """Return the first message and the info of a reset."""
-        from grpo_gym.episode import opening, reset_info
+        from grpo_gym.episode import Episode, reset_info
 
-        drawn = Drawn(self._task(problem), problem)
-        return opening(drawn, instructions=True), reset_info(drawn, expose_answer=False)
+        episode = Episode(Drawn(self._task(problem), problem))
+        return episode.first_message, reset_info(episode, expose_answer=False)
 
     def reward(self, problem: Problem) -> Reward:
         """Return what judges the problem."""

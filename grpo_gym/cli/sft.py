@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NEW = "new"
 LINES = 20
 """Lines of progress in a whole run."""
+SMALLEST_VOCABULARY = 259
+"""The 256 bytes and three special tokens."""
 TOKENIZER_BATCHES = 300
 """Batches of demonstrations that a new policy's tokenizer is made from."""
 
@@ -44,6 +46,10 @@ class Options:
     run: Annotated[SFTConfig, tyro.conf.arg(name="")] = field(default_factory=SFTConfig)
     model: str = EMBEDDED
     """Where to start: "embedded", a folder, a Hugging Face name, or "new" for a small untrained policy."""
+    context: int = 512
+    """Tokens that a new policy can hold: an episode of several turns must fit."""
+    vocabulary: int = 512
+    """Tokens of a new policy's tokenizer at most; with more of them, texts are shorter."""
     env_args: tuple[str, ...] = ()
     """KEY=VALUE ...: further keyword arguments of `gym.make`."""
     val_problems: int = 512
@@ -60,9 +66,10 @@ def run(arguments: list[str]) -> int:
     """Teach, score on the validation split, and write the policy."""
     options = parse(Options, "sft", arguments)
     config = dataclasses.replace(options.run, env_args=key_values(options.env_args, "--env-args"))
-    for name, value in (("val-problems", options.val_problems), ("max-tokens", options.max_tokens)):
-        if value < 1:
-            raise InvalidValueError(f"--{name} is {value}, must be at least 1")
+    least = {"val_problems": 1, "max_tokens": 1, "context": 1, "vocabulary": SMALLEST_VOCABULARY}
+    for name, lowest in least.items():
+        if (value := getattr(options, name)) < lowest:
+            raise InvalidValueError(f"--{name.replace('_', '-')} is {value}, must be at least {lowest}")
     out = Path(options.out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise CheckpointError(f"{out} already holds something: choose a new folder with --out")
@@ -92,7 +99,7 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     choice = EnvChoice.of(settings)
     choice.vector(1).close()  # a wrong tier is told before the model is read
     screen = terminal()
-    policy = _start(settings, config, choice)
+    policy = _start(settings, options, config, choice)
     facts = describe(policy)
     screen.print(plain(f"policy      {options.model}, {facts['parameters']:,} parameters"))
     screen.print(plain(f"device      {device_line(facts, options.device)}"))
@@ -117,7 +124,7 @@ def _teach(options: Options, config: SFTConfig, out: Path) -> None:
     screen.print(plain(f"policy folder: {out}\nto train it: {train_it}"))
 
 
-def _start(settings: TrainConfig, config: SFTConfig, choice: EnvChoice) -> Policy:
+def _start(settings: TrainConfig, options: Options, config: SFTConfig, choice: EnvChoice) -> Policy:
     """Return the policy to teach: a new one, or the one that is named."""
     if settings.model != NEW:
         from grpo_agents.train import load_policy
@@ -130,7 +137,8 @@ def _start(settings: TrainConfig, config: SFTConfig, choice: EnvChoice) -> Polic
     terminal().print(plain(f"making a new policy, its tokenizer from texts of {settings.env}"))
     tier = config.tier or ((0, 5) if choice.ours else ())  # no tier named: whatever it will meet later
     texts_of = dataclasses.replace(config, tier=tier, steps=TOKENIZER_BATCHES, careful=1.0, seed=config.seed + 1)
-    policy = untrained(Recipe(seed=config.seed), texts_of)
+    recipe = Recipe(seed=config.seed, context=options.context, vocabulary=options.vocabulary)
+    policy = untrained(recipe, texts_of)
     use_threads(policy, settings.threads)
     policy.model.to(find_device(settings.device))  # type: ignore[arg-type]  # transformers annotates `to` by a decorator
     return policy

@@ -94,6 +94,39 @@ class Countdown(gymnasium.Env[str, str]):
         return message, letters(action) / TURNS, over, truncated, info
 
 
+class TellTale(gymnasium.Env[str, str]):
+    """Wants to hear "fully" and its number, in some of its one to three turns, and tells so beforehand.
+
+    Args:
+        shown: For how many turns it tells.
+        least: Turns at least.
+    """
+
+    def __init__(self, shown: int = 9, least: int = 1) -> None:
+        self.observation_space = TEXT
+        self.action_space = TEXT
+        self.shown = shown
+        self.least = least
+        self.number = self.turn = self.turns = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.number, self.turn = int(self.np_random.integers(10_000)), 0
+        self.turns = self.least + self.number % 3
+        return f"number {self.number}", {"answer": f"nearly {self.number}", **self.told()}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        if self.turn >= self.turns:
+            raise RuntimeError("stepped behind the end")
+        right = self.told(always=True)["solution"] == action
+        self.turn += 1
+        over = self.turn == self.turns
+        return f"turn {self.turn}", right / self.turns, over, False, {} if over else self.told()
+
+    def told(self, always: bool = False) -> dict[str, str]:
+        return {"solution": f"fully {self.number + self.turn}"} if always or self.turn < self.shown else {}
+
+
 class Numbers(gymnasium.Env[Any, Any]):
     """Not an environment of texts."""
 
@@ -131,4 +164,5 @@ WORD = "tests.agents.foreign_envs:foreign/Word-v0"
 COUNTDOWN = "tests.agents.foreign_envs:foreign/Countdown-v0"
 gymnasium.register("foreign/Word-v0", entry_point="tests.agents.foreign_envs:Word")
 gymnasium.register("foreign/Countdown-v0", entry_point="tests.agents.foreign_envs:Countdown")
+gymnasium.register("foreign/TellTale-v0", entry_point="tests.agents.foreign_envs:TellTale")
 gymnasium.register("foreign/Numbers-v0", entry_point="tests.agents.foreign_envs:Numbers")

@@ -1,4 +1,4 @@
-"""Exported folders: the same model in plain transformers, read as it was trained, checked, whole or not there at all."""
+"""Exported folders: the same model in plain transformers, read as it was trained, checked, whole or not there."""
 
 from __future__ import annotations
 

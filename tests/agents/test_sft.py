@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from grpo_agents.config import SFTConfig
+from grpo_agents.demonstrations import NEAR_MISS, Demonstration, demonstrations, hasty_answer
 from grpo_agents.environments import EnvChoice, reset_rows, seeds_for
 from grpo_agents.policy import Policy
-from grpo_agents.sft import NEAR_MISS, Demonstration, demonstrations, hasty_answer, sft
+from grpo_agents.sft import sft
 from grpo_gym.errors import InvalidValueError, UnknownNameError
 from grpo_gym.rng import Rng
 from tests.agents.foreign_envs import WORD
@@ -68,7 +69,8 @@ def test_the_loss_is_the_mean_over_the_tokens_of_the_responses():
     total, count = 0.0, 0
     for demonstration in batch:
         prompt = policy.render([{"role": "user", "content": demonstration.prompt}])
-        answer = [*policy.tokenizer(demonstration.response)["input_ids"], policy.tokenizer.eos_token_id]
+        (response,) = demonstration.responses
+        answer = [*policy.tokenizer(response)["input_ids"], policy.tokenizer.eos_token_id]
         with torch.no_grad():
             logits = policy.model(input_ids=torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
         total -= float(logits[len(prompt) - 1 : -1].gather(1, torch.tensor(answer)[:, None]).sum())
@@ -84,7 +86,7 @@ class TestDemonstrations:
             prompts, infos = reset_rows(env, seeds_for("sft", 4, step, 8))
 
             assert [d.prompt for d in batch] == list(prompts)
-            assert [d.response for d in batch] == list(infos["solution"])
+            assert [d.responses for d in batch] == [(solution,) for solution in infos["solution"]]
             assert set(infos["split"]) == {"train"}
             assert any(solution != answer for solution, answer in zip(infos["solution"], infos["answer"], strict=True))
         assert step == 2
@@ -121,7 +123,7 @@ class TestWhatCannotTeach:
 
     def test_one_without_short_answers_is_told_when_hasty_ones_are_asked_for(self):
         settings = config(env=WORD, tier=(), env_args={"solution": "because"})
-        assert next(demonstrations(settings))[0].response == "because"
+        assert next(demonstrations(settings))[0].responses == ("because",)
 
         with pytest.raises(
             InvalidValueError, match=r"foreign/Word-v0 shows no short answers \(`answer` in info\): hasty"
@@ -162,4 +164,4 @@ class TestWhatCannotTeach:
 
 def _length(policy: Policy, demonstration: Demonstration) -> int:
     prompt = policy.render([{"role": "user", "content": demonstration.prompt}])
-    return len(prompt) + len(policy.tokenizer(demonstration.response)["input_ids"]) + 1
+    return len(prompt) + len(policy.tokenizer(demonstration.responses[0])["input_ids"]) + 1

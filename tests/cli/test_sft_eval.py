@@ -66,6 +66,17 @@ def test_sft_from_nothing_says_how_it_goes_and_what_came_of_it(
     assert {"model.safetensors", "tokenizer.json", "config.json", "sft.json"} <= {p.name for p in out.iterdir()}
 
 
+def test_a_new_policy_is_as_large_as_asked_for(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sft, "TOKENIZER_BATCHES", 4)
+    words = ("sft", "--model", "new", "--env", "grpo/Logic.GuessNumber-v0", *SMALL)
+    said = cli(*words, "--out", tmp_path / "new", "--context", 700, "--vocabulary", 300)
+    assert (said.code, said.err) == (0, "")
+    config = json.loads((tmp_path / "new" / "config.json").read_text())
+    assert (config["max_position_embeddings"], config["vocab_size"]) == (700, 300)
+    said = cli(*words, "--out", tmp_path / "other", "--vocabulary", 258)
+    assert (said.code, said.err) == (2, "error: --vocabulary is 258, must be at least 259\n")
+
+
 def test_sft_refuses_a_folder_that_holds_something(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     said = cli("sft", "--out", tmp_path)

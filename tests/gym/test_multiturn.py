@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -144,3 +145,82 @@ def test_rewards_of_turns_add_to_the_verdict():
     )
     env.reset(seed=1)
     assert [env.step("go")[:4] for _ in range(2)] == [("on", 0.25, False, False), ("done", 1.5, True, False)]
+
+
+INTERACTIVE = (GUESSING, "grpo/Logic.Mastermind-v0", "grpo/Logic.TwentyQuestions-v0", "grpo/MathTool.Linear-v0")
+
+
+class TestHints:
+    """With `expose_answer`, infos tell the oracle's next action and the weak solver's, turn by turn."""
+
+    @pytest.mark.parametrize("identifier", INTERACTIVE)
+    def test_the_solution_of_each_info_is_the_next_action_that_wins(self, identifier):
+        env = gymnasium.make(identifier, expose_answer=True)
+        inner: Any = env.unwrapped
+        for seed in range(5):
+            _, info = env.reset(seed=seed)
+            done, total = False, 0.0
+            while not done:
+                of = inner.stream.tasks[inner.problem.task]
+                assert info["solution"] == of.right_answer(inner.problem, inner._episode.transcript)
+                _, reward, terminated, truncated, info = env.step(info["solution"])
+                done, total = terminated or truncated, total + float(reward)
+            assert total == 1.0
+            assert not {"solution", "guess", "answer"} & set(info)
+
+    def test_the_guess_is_another_in_every_turn_and_the_same_in_every_episode_of_a_problem(self):
+        heard: list[list[Any]] = []
+        for words in (["?"] * MAX_TURNS, ["1"] * MAX_TURNS):
+            env = gymnasium.make(GUESSING, expose_answer=True, tier=5)
+            info = env.reset(seed=3)[1]
+            heard.append([])
+            for word in words:
+                heard[-1].append(info.get("guess"))
+                info = env.step(word)[4]
+
+        assert heard[0] == heard[1]
+        assert len(set(heard[0])) > MAX_TURNS // 2
+        assert heard[0][0] == guess_number.hasty_answer(env.unwrapped.problem)  # type: ignore[attr-defined]
+
+    def test_rows_of_a_vector_hear_what_single_environments_hear(self):
+        envs: Any = gymnasium.make_vec(GUESSING, num_envs=4, group_size=2, expose_answer=True)
+        alone = [gymnasium.make(GUESSING, expose_answer=True) for _ in range(4)]
+        infos = envs.reset(seed=5)[1]
+        rows = [env.reset(seed=5 + row // 2)[1] for row, env in enumerate(alone)]
+        for action in ("7", "nothing", "?"):
+            for key in ("solution", "guess"):
+                assert list(infos[key]) == [info[key] for info in rows]
+            infos = envs.step([action] * 4)[4]
+            rows = [env.step(action)[4] for env in alone]
+
+    def test_they_are_for_those_alone_who_ask(self):
+        env = gymnasium.make(GUESSING)
+        infos = [env.reset(seed=1)[1], env.step("?")[4]]
+        envs: Any = gymnasium.make_vec(GUESSING, num_envs=2)
+        infos += [envs.reset(seed=1)[1], envs.step(["?", "?"])[4]]
+
+        assert not any({"solution", "guess", "answer"} & set(info) for info in infos)
+
+    @pytest.mark.parametrize("fault", [pytest.param(lambda: 1 / 0, id="raises"), pytest.param(lambda: 7, id="no text")])
+    def test_a_player_that_breaks_an_oracle_breaks_no_step(self, fault):
+        """What the oracle cannot follow leaves `solution` out, and the episode goes on."""
+
+        def oracle(problem: Problem, transcript: Any) -> Any:
+            return "1" if len(transcript) == 1 or transcript[-2][1] != "boo" else fault()
+
+        env: Any = TextEnv(replace(guess_number, oracle=oracle), expose_answer=True)
+        assert env.reset(seed=1)[1]["solution"] == "1"
+        observation, _, terminated, _, info = env.step("boo")
+
+        assert (observation, terminated) == ("Say one whole number.", False)
+        assert "solution" not in info
+        assert "guess" in info
+        assert env.step("2")[4]["solution"] == "1"
+
+    def test_a_single_turn_shows_its_worked_solution_as_ever(self):
+        env: Any = gymnasium.make("grpo/Math.Linear-v0", expose_answer=True)
+        _, info = env.reset(seed=1)
+
+        assert info["solution"] == env.unwrapped.problem.solution
+        assert info["answer"] == f"\\boxed{{{env.unwrapped.problem.reference}}}"
+        assert "solution" not in env.step(info["solution"])[4]

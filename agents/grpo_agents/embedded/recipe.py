@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import logging
 import time
 from dataclasses import dataclass
@@ -24,13 +23,14 @@ import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
 from grpo_agents.config import Sampling, SFTConfig
+from grpo_agents.demonstrations import demonstrations
 from grpo_agents.embedded import FOLDER
 from grpo_agents.embedded.card import write_card
 from grpo_agents.embedded.tokenizer import train_tokenizer
 from grpo_agents.environments import EnvChoice, distinct_seeds
 from grpo_agents.evaluate import evaluate
 from grpo_agents.policy import Policy
-from grpo_agents.sft import demonstrations, sft
+from grpo_agents.sft import sft
 from grpo_gym.errors import GrpoGymError
 
 logger = logging.getLogger(__name__)
@@ -97,9 +97,7 @@ def untrained(recipe: Recipe, texts_of: SFTConfig | None = None) -> Policy:
         texts_of: Whose demonstrations the tokenizer is made from; None: all tiers of ENV.
     """
     source = texts_of or SFTConfig(env=ENV, tier=(0, 5), steps=300, seed=recipe.seed + 1)
-    texts = itertools.chain.from_iterable(
-        (f"{d.prompt}\n{d.response}" for d in batch) for batch in demonstrations(source)
-    )
+    texts = (demonstration.text for batch in demonstrations(source) for demonstration in batch)
     tokenizer = train_tokenizer(texts, recipe.vocabulary)
     torch.manual_seed(recipe.seed)
     model = AutoModelForCausalLM.from_config(_config(recipe, tokenizer))
