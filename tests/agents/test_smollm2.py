@@ -17,14 +17,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import smollm2_weights
+from benchmarks import smollm2, smollm2_weights
 from grpo_agents.grpo import make_optimizer
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.packing import Group
 from grpo_agents.policy import Policy
 from grpo_agents.rollout import Completion
 from grpo_gym.errors import ModelError
-from tests.agents.runs import gradient, learn, short
+from tests.agents.runs import learn, short
 from tests.agents.tiny_models import alone
 
 pytestmark = pytest.mark.long
@@ -39,6 +39,8 @@ QUESTIONS = (
 )
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 G = 3
+LETTERS = st.characters(exclude_characters="\x04\x06\x13\x14\x16\x1d", max_codepoint=0x3FFFF)
+"""Characters whose bytes are all in the vocabulary: it has none for six control characters and for planes above 3."""
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,9 @@ def expected(policy: Policy, prompts: list[list[int]], drawn: list[Completion]) 
 def groups_of(prompts: list[list[int]], drawn: list[Completion]) -> list[Group]:
     tails = [answer.ids for answer in drawn]
     return [
-        Group(prompt, tails[G * place : G * place + G], [[True] * len(tail) for tail in tails[G * place : G * place + G]])
+        Group(
+            prompt, tails[G * place : G * place + G], [[True] * len(tail) for tail in tails[G * place : G * place + G]]
+        )
         for place, prompt in enumerate(prompts)
     ]
 
@@ -103,7 +107,10 @@ def test_the_tokens_are_the_models(policy: Policy) -> None:
     tokenizer: Any = policy.tokenizer
 
     assert len(tokenizer) == policy.model.config.vocab_size == 49_152
-    assert [tokenizer(mark, add_special_tokens=False)["input_ids"] for mark in ("<|im_start|>", "<|im_end|>")] == [[1], [2]]
+    assert [tokenizer(mark, add_special_tokens=False)["input_ids"] for mark in ("<|im_start|>", "<|im_end|>")] == [
+        [1],
+        [2],
+    ]
     assert {1, 2} <= set(tokenizer.all_special_ids)
     assert (policy.eos_ids, policy.pad_id, tokenizer.padding_side) == (frozenset({2}), 2, "left")
     assert tokenizer.tokenize("x  1234") == ["x", "ĠĠ", "1", "2", "3", "4"]
@@ -111,15 +118,17 @@ def test_the_tokens_are_the_models(policy: Policy) -> None:
 
 
 @settings(max_examples=300)
-@given(st.text(max_size=60))
-def test_any_text_comes_back_from_its_tokens(policy: Policy, text: str) -> None:
+@given(st.text(LETTERS, max_size=60))
+def test_text_comes_back_from_its_tokens(policy: Policy, text: str) -> None:
     ids = policy.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     assert policy.tokenizer.decode(ids, clean_up_tokenization_spaces=False) == text
 
 
 def test_a_prompt_is_the_template_by_hand(policy: Policy, prompts: list[list[int]]) -> None:
-    text = f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{QUESTIONS[1]}<|im_end|>\n<|im_start|>assistant\n"
+    text = (
+        f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{QUESTIONS[1]}<|im_end|>\n<|im_start|>assistant\n"
+    )
 
     assert policy.prompting.style == "chat"
     assert policy.tokenizer.decode(prompts[1]) == text
@@ -182,11 +191,12 @@ def test_bfloat16_logprobs_are_near(
 
 
 def test_three_steps_of_grpo_are_finite_and_move_the_weights(learner: Policy) -> None:
+    """Episodes of two turns with a calculator, as in the benchmark: about a quarter of them go right at the start."""
     before = learner.model.model.layers[0].self_attn.q_proj.weight.detach().clone()
-    config = short(
-        env=ENV, tier=(0,), steps=3, prompts=2, group_size=4, sampling={"max_tokens": 16}, optimisation={"learning_rate": 1e-5}
-    )
-    metrics = learn(learner, config)
+    learner = Policy(learner.model, learner.tokenizer, system_prompt=smollm2.system_prompt())
+    task: dict[str, Any] = {"env": smollm2.ENV, "tier": (0,), "env_args": {"instructions": False}}
+    sampling, optimisation = {"max_tokens": 20}, {"learning_rate": 1e-5}
+    metrics = learn(learner, short(**task, steps=3, prompts=2, sampling=sampling, optimisation=optimisation))
 
     assert [record["update/skipped"] for record in metrics] == ["", "", ""]
     assert all(math.isfinite(record[key]) for record in metrics for key in ("loss", "grad_norm", "entropy/sampled"))
@@ -194,7 +204,9 @@ def test_three_steps_of_grpo_are_finite_and_move_the_weights(learner: Policy) ->
     assert not torch.equal(learner.model.model.layers[0].self_attn.q_proj.weight, before)
 
 
-def test_updates_on_one_batch_lower_its_loss(learner: Policy, prompts: list[list[int]], drawn: list[Completion]) -> None:
+def test_updates_on_one_batch_lower_its_loss(
+    learner: Policy, prompts: list[list[int]], drawn: list[Completion]
+) -> None:
     """The policy gradient's loss with fixed advantages: what was praised gets likelier, what was blamed less so."""
     groups = groups_of(prompts, drawn)
     advantages = torch.cat([torch.full((len(answer.ids),), 1.0 - row % G) for row, answer in enumerate(drawn)])
@@ -204,9 +216,9 @@ def test_updates_on_one_batch_lower_its_loss(learner: Policy, prompts: list[list
         optimizer.zero_grad()
         loss = -(learner.logprobs(groups) * advantages).mean()
         loss.backward()
-        assert bool(gradient(learner).isfinite().all())
+        assert all(bool(p.grad.isfinite().all()) for p in learner.model.parameters() if p.grad is not None)
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
 
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0] - 0.1
