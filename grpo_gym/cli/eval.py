@@ -46,6 +46,8 @@ class Options:
     """Draws problems and answers; none: the run's own, for a policy 0."""
     max_tokens: int | None = None
     """Tokens per turn at most; none: as in the run, for a policy the default of `train`."""
+    system_prompt: str | None = None
+    """Put before every conversation; none: as in the run, for a policy none."""
     device: str = "auto"
     """auto (CUDA when there is one), cpu, cuda, cuda:1 ..."""
     threads: int = 0
@@ -93,6 +95,8 @@ def _config(options: Options, folder: Path | None) -> TrainConfig:
     changes |= {"device": options.device, "threads": options.threads}
     if options.seed is not None:
         changes["seed"] = options.seed
+    if options.system_prompt is not None:
+        changes["system_prompt"] = options.system_prompt
     if options.max_tokens is not None:
         changes["sampling"] = dataclasses.replace(config.sampling, max_tokens=options.max_tokens)
     return dataclasses.replace(config, **changes)

@@ -121,6 +121,14 @@ def test_eval_takes_another_step_split_environment_and_tier(cli: Cli, trained: P
     assert list(record["sampled"]["by_task"]) == ["math.gcd tier 2"]
 
 
+def test_eval_puts_another_system_prompt_before_the_question(cli: Cli, trained: Path) -> None:
+    said = cli("eval", trained, "-n", 4, "--split", "val", "--system-prompt", "Think.\nThen answer.")
+    record = json.loads((trained / "eval-val.json").read_text())
+
+    assert said.code == 0
+    assert record["policy"]["system_prompt"] == "Think.\nThen answer."
+
+
 def test_eval_of_a_policy_folder_writes_nothing(cli: Cli, taught: Path) -> None:
     before = sorted(path.name for path in taught.iterdir())
     said = cli("eval", taught, "--env", toy.PARROT, "-n", 6, "--max-tokens", 3, "--threads", 1)
