@@ -110,7 +110,8 @@ class Reference:
 @dataclass(frozen=True)
 class Lora:
     """An adapter of low rank (arXiv 2106.09685) that learns in the place of the weights. Needs the extra `lora`, and
-    about ten times the learning rate that the weights themselves would take."""
+    about ten times the learning rate that the weights themselves would take.
+    """
 
     rank: int = 0
     """Rank of the matrices; 0 trains the weights themselves. 8 to 32 is common; for RL even 1 can do."""
