@@ -134,7 +134,7 @@ class Live:
 
 def parameters_line(policy: Mapping[str, Any]) -> str:
     """Return how many weights a policy has, by its description, and how many of them learn in an adapter."""
-    if not policy["adapter_rank"]:
+    if not policy.get("adapter_rank"):
         return f"{policy['parameters']:,} parameters"
     share = f"{policy['trained_parameters']:,} of {policy['parameters']:,} parameters"
     return f"{share} in an adapter of rank {policy['adapter_rank']}"

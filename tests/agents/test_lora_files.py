@@ -179,7 +179,11 @@ class TestRead:
 
 
 class TestRefusals:
-    def test_a_base_that_is_not_here_is_told_and_the_hub_is_not_asked(self, folder):
+    def test_a_base_that_is_not_here_is_told_and_the_hub_is_not_asked(self, folder, monkeypatch):
+        def ask(*args: Any) -> Path:
+            raise AssertionError("the hub was asked")
+
+        monkeypatch.setattr("grpo_agents.hub._download", ask)
         rewrite(folder, base_model_name_or_path="org/far-away")
 
         assert message_of(Policy.load, folder) == (

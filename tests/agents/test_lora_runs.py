@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def base(tmp_path_factory) -> Path:
 def config_of(base: Path, kind: str = "plain", **changes: Any) -> TrainConfig:
     made: dict[str, Any] = {
         "env": COUNTDOWN,
-        "steps": 4,
+        "steps": 3,
         "model": str(base),
         "lora": Lora(rank=4),
         "device": "cpu",
@@ -225,11 +226,9 @@ class TestJob:
         }
         result = train(config_of(base, out=str(out), **changes))
         assert result.finished
-        config = config_of(base, out=str(again), **changes)
-        train(config)
+        shutil.copytree(out, again)
         folder = RunFolder(again)
-        for step in (3, 4):
-            (folder.checkpoint(step) / "state.json").unlink()
+        (folder.checkpoint(3) / "state.json").unlink()
         assert resume(again).finished
 
         last = RunFolder(out).checkpoint()
