@@ -107,7 +107,7 @@ def test_two_turns_equal_a_plain_forward_over_the_same_tokens(template):
     assert trajectory.own_length > 12
 
 
-def test_what_was_drawn_is_not_tokenised_again():
+def test_row_12_what_was_drawn_is_not_tokenised_again():
     """Random bytes decode to text that encodes otherwise; the next turn must stand behind the bytes themselves."""
     policy = talker()
     chat = chat_of(policy, 30)

@@ -69,7 +69,7 @@ def run(tmp_path_factory) -> Path:
 
 class TestPlainTransformers:
     @pytest.mark.parametrize("architecture", [*ARCHITECTURES, "untied"])
-    def test_the_same_logits_and_the_same_greedy_answer(self, architecture, tmp_path):
+    def test_row_40_the_same_logits_and_the_same_greedy_answer(self, architecture, tmp_path):
         tied = {} if architecture != "untied" else {"tie_word_embeddings": False}
         policy = policy_of("llama" if tied else architecture, **tied)
         written(policy, tmp_path / "out")
@@ -82,7 +82,7 @@ class TestPlainTransformers:
         (drawn,) = policy.sample(ids.tolist(), max_tokens=9, greedy=True)
         assert answer[0, 20:].tolist() == drawn.ids
 
-    def test_all_end_tokens_and_a_sensible_length_are_named(self, tmp_path):
+    def test_row_13_all_end_tokens_and_a_sensible_length_are_named(self, tmp_path):
         model = fresh_model("llama", BYTE_VOCAB)
         model.generation_config.eos_token_id = [9, 11]
         policy = Policy(model, byte_tokenizer())

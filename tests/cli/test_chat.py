@@ -150,8 +150,8 @@ def test_a_person_sees_who_answers(person: Any, babbling_run: Path) -> None:
 
 def test_a_conversation_remembers_until_a_new_one_begins(person: Any, babbling_run: Path) -> None:
     def answers(*lines: str) -> list[str]:
-        head = person((babbling_run, "--greedy")).out.rstrip("\n") + "\n"
-        said = person((babbling_run, "--greedy"), *lines)
+        head = person((babbling_run, "--greedy"), "/quit").out
+        said = person((babbling_run, "--greedy"), *lines, "/quit")
         assert said.code == 0
         return str(said.out.removeprefix(head)).splitlines()
 
