@@ -136,6 +136,22 @@ def test_an_answer_that_is_stopped_stays_as_far_as_it_was_drawn():
     assert list(chat.say("and now?"))
 
 
+def test_one_token_is_an_answer_too_and_one_that_was_cut_is_closed_before_the_next_message():
+    policy = talker(CHATML)
+    policy.sampler.eos_ids = []
+    chat = chat_of(policy, 1)
+    list(chat.say("a"))
+    assert chat.trajectory is not None
+    assert (chat.trajectory.own_length, chat.cut) == (1, True)
+    first = list(chat.trajectory.context)
+
+    list(chat.say("b"))
+
+    reply = policy.render_reply("b", ended=False)
+    assert reply[0] == policy.tokenizer.eos_token_id
+    assert chat.trajectory.context[:-1] == first + reply
+
+
 def test_a_message_without_an_answer_was_not_said(monkeypatch):
     chat = chat_of(talker())
     list(chat.say("a"))
