@@ -61,8 +61,8 @@ def test_a_stream_is_what_sampling_draws_with_the_same_seed(architecture, greedy
 def test_a_stream_takes_as_many_random_numbers_as_sampling_does():
     sampler, first, second = Sampler(tiny_model("llama"), EOS, 0, context=CONTEXT), seeded(), seeded()
 
-    sampler([[5, 6]], max_tokens=9, generator=first)
-    list(sampler.stream([5, 6], max_tokens=9, generator=second))
+    sampler([[5] * (CONTEXT - 4)], max_tokens=9, generator=first)
+    list(sampler.stream([5] * (CONTEXT - 4), max_tokens=9, generator=second))
 
     assert torch.equal(first.get_state(), second.get_state())
 
