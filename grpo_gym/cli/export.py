@@ -120,7 +120,7 @@ def _tell_rounding(rounding: Mapping[str, Any]) -> None:
     if "env" not in rounding:
         screen.print(plain("the score was not measured: --env names problems to measure it on", "yellow"))
         return
-    title = f"{rounding['sampled']['n']:,} val problems of {rounding['env']}, the same before and after"
+    title = f"{rounding['sampled']['n']:,} val problems of {rounding['env']}"
     table = grid(("pass@1", "before", "after", "change"), numbers=(1, 2, 3), title=plain(title).plain)
     for name in ("sampled", "greedy"):
         score = rounding[name]

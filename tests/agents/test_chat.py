@@ -61,8 +61,8 @@ def test_a_stream_is_what_sampling_draws_with_the_same_seed(architecture, greedy
 def test_a_stream_takes_as_many_random_numbers_as_sampling_does():
     sampler, first, second = Sampler(tiny_model("llama"), EOS, 0, context=CONTEXT), seeded(), seeded()
 
-    sampler([[5, 6]], max_tokens=9, generator=first)
-    list(sampler.stream([5, 6], max_tokens=9, generator=second))
+    sampler([[5] * (CONTEXT - 4)], max_tokens=9, generator=first)
+    list(sampler.stream([5] * (CONTEXT - 4), max_tokens=9, generator=second))
 
     assert torch.equal(first.get_state(), second.get_state())
 
@@ -107,7 +107,7 @@ def test_two_turns_equal_a_plain_forward_over_the_same_tokens(template):
     assert trajectory.own_length > 12
 
 
-def test_what_was_drawn_is_not_tokenised_again():
+def test_row_12_what_was_drawn_is_not_tokenised_again():
     """Random bytes decode to text that encodes otherwise; the next turn must stand behind the bytes themselves."""
     policy = talker()
     chat = chat_of(policy, 30)
@@ -134,6 +134,22 @@ def test_an_answer_that_is_stopped_stays_as_far_as_it_was_drawn():
     assert 2 <= chat.trajectory.own_length < 12
     assert chat.policy.decode(chat.trajectory.tail).startswith(shown)
     assert list(chat.say("and now?"))
+
+
+def test_one_token_is_an_answer_too_and_one_that_was_cut_is_closed_before_the_next_message():
+    policy = talker(CHATML)
+    policy.sampler.eos_ids = []
+    chat = chat_of(policy, 1)
+    list(chat.say("a"))
+    assert chat.trajectory is not None
+    assert (chat.trajectory.own_length, chat.cut) == (1, True)
+    first = list(chat.trajectory.context)
+
+    list(chat.say("b"))
+
+    reply = policy.render_reply("b", ended=False)
+    assert reply[0] == policy.tokenizer.eos_token_id
+    assert chat.trajectory.context[:-1] == first + reply
 
 
 def test_a_message_without_an_answer_was_not_said(monkeypatch):

@@ -69,7 +69,7 @@ def run(tmp_path_factory) -> Path:
 
 class TestPlainTransformers:
     @pytest.mark.parametrize("architecture", [*ARCHITECTURES, "untied"])
-    def test_the_same_logits_and_the_same_greedy_answer(self, architecture, tmp_path):
+    def test_row_40_the_same_logits_and_the_same_greedy_answer(self, architecture, tmp_path):
         tied = {} if architecture != "untied" else {"tie_word_embeddings": False}
         policy = policy_of("llama" if tied else architecture, **tied)
         written(policy, tmp_path / "out")
@@ -82,7 +82,7 @@ class TestPlainTransformers:
         (drawn,) = policy.sample(ids.tolist(), max_tokens=9, greedy=True)
         assert answer[0, 20:].tolist() == drawn.ids
 
-    def test_all_end_tokens_and_a_sensible_length_are_named(self, tmp_path):
+    def test_row_13_all_end_tokens_and_a_sensible_length_are_named(self, tmp_path):
         model = fresh_model("llama", BYTE_VOCAB)
         model.generation_config.eos_token_id = [9, 11]
         policy = Policy(model, byte_tokenizer())
@@ -94,7 +94,11 @@ class TestPlainTransformers:
 
     def test_a_run_is_drawn_from_as_it_was_trained(self, run, tmp_path):
         source = find_source(str(run))
-        written(Policy.load(source.folder, device="cpu", system_prompt="Work it out."), tmp_path / "out", source=source)
+        written(
+            Policy.load(source.folder or "", device="cpu", system_prompt="Work it out."),
+            tmp_path / "out",
+            source=source,
+        )
 
         generation = plain_model.from_pretrained(tmp_path / "out", local_files_only=True).generation_config
         assert (generation.do_sample, generation.temperature, generation.max_new_tokens) == (True, 0.9, 7)
@@ -105,7 +109,7 @@ class TestPlainTransformers:
     def test_a_sampled_answer_of_a_run_comes_from_the_whole_distribution(self, run, tmp_path):
         """Transformers cuts to the 50 likeliest tokens where a folder does not say otherwise."""
         source = find_source(str(run))
-        policy = Policy.load(source.folder, device="cpu")
+        policy = Policy.load(source.folder or "", device="cpu")
         written(policy, tmp_path / "out", source=source)
         model = plain_model.from_pretrained(tmp_path / "out", local_files_only=True)
         ids = torch.tensor([[7, 8, 9]]).expand(3000, 3)
@@ -190,7 +194,7 @@ class TestFolder:
     def test_no_path_of_this_machine_is_written(self, run, tmp_path):
         for weights in ("float32", "int8"):
             source = find_source(str(run))
-            policy = Policy.load(source.folder, device="cpu")
+            policy = Policy.load(source.folder or "", device="cpu")
             written(policy, tmp_path / weights, weights, replace(source, config=placed(source.config, run)))
 
             for path in (tmp_path / weights).iterdir():
@@ -198,7 +202,7 @@ class TestFolder:
 
     def test_the_record_says_where_it_comes_from(self, run, tmp_path):
         source = find_source(str(run), 1)
-        record = written(Policy.load(source.folder, device="cpu"), tmp_path / "out", source=source)
+        record = written(Policy.load(source.folder or "", device="cpu"), tmp_path / "out", source=source)
 
         origin = record["from"]
         assert (origin["model"], origin["env"], origin["step"], origin["steps"]) == (
@@ -215,7 +219,7 @@ class TestFolder:
         (run / "summary.json").write_text(json.dumps({"steps": 2, "held_out": {"after": {"pass@1": 0.5}}}))
         try:
             source = find_source(str(run))
-            record = written(Policy.load(source.folder, device="cpu"), tmp_path / "out", source=source)
+            record = written(Policy.load(source.folder or "", device="cpu"), tmp_path / "out", source=source)
         finally:
             (run / "summary.json").unlink()
 
@@ -230,7 +234,7 @@ class TestFolder:
 
     def test_what_does_not_load_as_it_was_is_not_kept(self, tmp_path, monkeypatch):
         other = policy_of("llama", rms_norm_eps=0.5)
-        monkeypatch.setattr(exporting.Policy, "load", classmethod(lambda *args, **settings: other))
+        monkeypatch.setattr(Policy, "load", classmethod(lambda *args, **settings: other))
 
         told = message_of(export, MODEL, policy_of("llama"), tmp_path / "out", "float32")
 
@@ -267,12 +271,12 @@ class TestRounding:
 
         assert set(record["rounding"]) == {"divergence", "tokens_per_second"}
 
-    def test_bfloat16_is_what_is_written(self, tmp_path):
-        written(policy_of("llama"), tmp_path / "out", "bfloat16")
+    @pytest.mark.parametrize("architecture", ARCHITECTURES)
+    def test_bfloat16_is_what_is_written(self, architecture, tmp_path):
+        written(policy_of(architecture), tmp_path / "out", "bfloat16")
 
-        assert (
-            plain_model.from_pretrained(tmp_path / "out", local_files_only=True, dtype="auto").dtype is torch.bfloat16
-        )
+        loaded = plain_model.from_pretrained(tmp_path / "out", local_files_only=True, dtype="auto")
+        assert loaded.dtype is torch.bfloat16
 
     def test_eight_bits_do_not_become_floats_again(self, tmp_path):
         written(policy_of("llama"), tmp_path / "small", "int8")

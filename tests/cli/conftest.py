@@ -70,3 +70,20 @@ def finish(process: subprocess.Popen[str]) -> Said:
     with process:
         out, err = process.communicate(timeout=60)
     return Said(process.returncode, out, err)
+
+
+@pytest.fixture(scope="session")
+def babbling_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two steps of a policy that draws random bytes, control characters and halves of letters among them."""
+    from grpo_agents.policy import Policy
+    from tests.agents.tiny_models import BYTE_VOCAB, byte_tokenizer, fresh_model
+    from tests.cli import toy
+
+    folder = tmp_path_factory.mktemp("babble")
+    model = fresh_model("llama", BYTE_VOCAB, max_position_embeddings=256)
+    Policy(model, byte_tokenizer()).save(folder / "model")
+    small = ("--steps", 2, "--prompts", 2, "--group-size", 2, "--evaluation.test-problems", 8, "--evaluation.every", 0)
+    sizes = ("--threads", 1, "--sampling.max-tokens", 40, "--keeping.checkpoint-every", 1)
+    words = ("train", "--model", folder / "model", "--env", toy.LETTERS, "--out", folder / "run", *small, *sizes)
+    assert main([str(word) for word in words]) == 0
+    return folder / "run"
