@@ -3,7 +3,7 @@
     python -m benchmarks.turns
 
 Each from a warm start of its own, made by two commands as a user would: `grpo-gym sft` on whole episodes played well,
-then on a mixture in which most episodes are played hastily. Beside it, imitation of such a mixture goes on for as many
+then on a mixture in which some episodes are played hastily. Beside it, imitation of that mixture goes on for as many
 steps: what the start would have become without rewards.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from benchmarks import small_repairs, tables
-from benchmarks.arms import Options, Run
+from benchmarks.arms import MIXTURES, Options, Run
 from benchmarks.logic_learning import warm_start_from
 from benchmarks.paired import change
 from benchmarks.picture import Panel
@@ -24,7 +24,7 @@ from benchmarks.rows import Report
 from benchmarks.tables import Finding, Result, Table
 
 SEEDS = 3
-GRPO, SFT = "grpo", "sft mixture"
+GRPO = "grpo"
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Game:
         start: What it is taught from: "embedded" or "new".
         careful_steps: Steps on episodes played well.
         mixture_steps: Steps on the mixture.
-        careful: Share of the mixture that is played well.
+        imitation: The arm that goes on with the mixture.
         batch: Episodes per step of the warm start.
         steps: Steps of every arm.
         problems: Test problems.
         options: Options of the training config that all arms share.
         env_args: Keyword arguments of the environment.
-        arms: Options by arm.
+        credits: Options of further arms that train by rewards.
     """
 
     name: str
@@ -53,13 +53,23 @@ class Game:
     start: str
     careful_steps: int
     mixture_steps: int
-    careful: float
+    imitation: str
     batch: int
     steps: int
     problems: int
     options: Options
     env_args: tuple[tuple[str, str], ...] = ()
-    arms: Mapping[str, Options] = field(default_factory=lambda: {GRPO: (), SFT: ()})
+    credits: Mapping[str, Options] = field(default_factory=dict)
+
+    @property
+    def arms(self) -> dict[str, Options]:
+        """Options by arm."""
+        return {GRPO: (), **self.credits, self.imitation: ()}
+
+    @property
+    def careful(self) -> float:
+        """Share of the mixture that is played well."""
+        return MIXTURES[self.imitation]
 
     def warm_start(self) -> str:
         """Return the folder of the warm start, made now if it is not there."""
@@ -77,10 +87,10 @@ GUESSING = Game(
     tier=3,
     start="embedded",
     careful_steps=450,
-    mixture_steps=150,
-    careful=0.5,
+    mixture_steps=60,
+    imitation="sft four in five",
     batch=32,
-    steps=20,
+    steps=24,
     problems=192,
     options=(("prompts", 8), ("group_size", 8), ("sampling.max_tokens", 16)),
 )
@@ -91,7 +101,7 @@ REPAIR = Game(
     start="new",
     careful_steps=500,
     mixture_steps=60,
-    careful=0.3,
+    imitation="sft mixture",
     batch=16,
     steps=12,
     problems=128,
@@ -134,7 +144,7 @@ def page(results: Sequence[Result], quick: bool) -> Page:
         shown += [
             tables.score_table(f"Solved: {game.name}", arms),
             turn_table(f"Mean turns: {game.name}", arms),
-            tables.cost_table(f"Stability and cost: {game.name}", {a: of for a, of in arms.items() if a != SFT}),
+            tables.cost_table(f"Stability and cost: {game.name}", {a: of for a, of in arms.items() if trains(a)}),
         ]
         for figure, title in (("pass@1", "solved"), ("turns", "mean turns")):
             ends, starts = (
@@ -142,7 +152,7 @@ def page(results: Sequence[Result], quick: bool) -> Page:
                 for when in ("after", "before")
             )
             panels.append(Panel(f"{game.name}: {title}", ends, starts, share=figure == "pass@1"))
-    trained = [result for result in results if result["arm"] != SFT]
+    trained = [result for result in results if trains(result["arm"])]
     return Page(
         title="Episodes of several turns",
         asked="A policy that acts, hears what came of it and acts again: does GRPO improve it, when nothing is paid "
@@ -152,6 +162,11 @@ def page(results: Sequence[Result], quick: bool) -> Page:
         tables=tuple(shown),
         panels=tuple(panels),
     )
+
+
+def trains(arm: str) -> bool:
+    """Whether an arm learns from rewards."""
+    return arm not in MIXTURES
 
 
 def found(game: Game, arms: tables.Arms) -> list[Finding]:

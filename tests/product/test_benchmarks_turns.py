@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from benchmarks import small_repairs, turns
+from benchmarks import one_run, small_repairs, turns
 from benchmarks.arms import config_of
 from benchmarks.one_run import do_run
 from benchmarks.publish import text_of
@@ -93,6 +93,18 @@ def test_a_run_tells_the_turns_that_it_took():
     assert found["completions"] == 64
 
 
+def test_imitation_goes_on_with_the_mixture_of_the_warm_start(monkeypatch):
+    seen: list[Any] = []
+    monkeypatch.setattr("grpo_agents.sft.sft", lambda policy, settings: seen.append(settings))
+    for game in turns.GAMES:
+        run = turns.run_of(game, game.imitation, 0, "start", 3, 8)
+        one_run._imitate(run, config_of(run), None)
+
+    assert [(s.env, s.env_args, s.careful, s.steps) for s in seen] == [
+        (game.env, dict(game.env_args), game.careful, 3) for game in turns.GAMES
+    ]
+
+
 def result(run: Any, before: float, after: float) -> dict[str, Any]:
     """What a run might have given."""
     figures = {"seconds": 60.0, "completions": 8, "steps_done": 2, "failed": 0, "idle": 0, "collapsed": False}
@@ -124,7 +136,7 @@ def test_the_quick_page_has_the_one_game_that_was_played():
     runs = turns.runs(True)
     page = turns.page([result(run, 0.2, 0.4 + 0.1 * run.seed) for run in runs], True)
 
-    assert {run.env for run in runs} == {turns.GUESSING.env}
+    assert {(run.env, run.arm) for run in runs} == {(turns.GUESSING.env, arm) for arm in turns.GUESSING.arms}
     assert {finding.subject for finding in page.findings} == {turns.GUESSING.name}
 
 
