@@ -121,7 +121,7 @@ class Mixture:
 
 def check_weight(weight: Any, name: str) -> None:
     """Raise InvalidValueError for a weight that is no finite number above 0."""
-    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
+    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < float(weight) < math.inf:
         raise InvalidValueError(f"the weight of {name} is {weight!r}: give a number above 0")
 
 
