@@ -199,8 +199,8 @@ def described(game: Game) -> str:
     options = dict(game.options)
     rows = ", with the rows of `benchmarks/small_repairs.py`" if game.env_args else ""
     return (
-        f"The {game.name} is {game.env}{rows}. Its warm start: {game.recipe()}. It is trained and scored on tier "
-        f"{' and '.join(map(str, game.tier))}: {game.steps} steps of "
+        f"{game.name.capitalize()}: {game.env}{rows}. Its warm start: {game.recipe()}. It is trained and scored "
+        f"on tier {' and '.join(map(str, game.tier))}: {game.steps} steps of "
         f"{options['prompts']} prompts x {options['group_size']} episodes, {game.problems} test problems."
     )
 
