@@ -28,8 +28,6 @@ from benchmarks.intervals import difference_interval, mean_interval
 from benchmarks.rows import Row
 
 Options = tuple[tuple[str, Any], ...]
-MIXTURES = {"sft mixture": 0.3, "sft four in five": 0.8}
-"""Share of careful demonstrations by the arm that imitates them; any other "sft" arm imitates careful ones alone."""
 AT_ONCE = 2
 """Runs at the same time, each on one core."""
 

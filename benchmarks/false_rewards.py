@@ -1,7 +1,8 @@
-"""Rewards that are not the task's: what must not teach it. Wrappers around a vector environment of single turns.
+"""Rewards that are not the task's: what must not teach it. Wrappers around a vector environment.
 
-* shuffled: the batch's own rewards, permuted over its rows: noise of the same size.
-* random: a fair coin per completion.
+* shuffled: the batch's own rewards, permuted over its rows: noise of the same size. For single turns: where rows end
+  at different steps, it would pay those that go on.
+* random: a fair coin per episode, tossed at its end.
 * format: 1 for whatever the task's own reader can read as one answer, right or wrong.
 """
 
@@ -29,33 +30,34 @@ class FalseRewards(VectorWrapper):
     def step(self, actions: Any) -> Any:
         """Step, then pay anew."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
-        return observations, self.paid(rewards, infos), terminated, truncated, infos
+        ended = np.asarray(terminated) | np.asarray(truncated)
+        return observations, self.paid(rewards, infos, ended), terminated, truncated, infos
 
-    def paid(self, rewards: Any, infos: Any) -> Any:
-        """Return what every row gets, float64 [rows], from what the task paid and told."""
+    def paid(self, rewards: Any, infos: Any, ended: Any) -> Any:
+        """Return what every row gets, float64 [rows], from what the task paid and told, and whether the row is over."""
         raise NotImplementedError
 
 
 class ShuffledRewards(FalseRewards):
     """Permutes every batch's rewards over its rows, so that they say nothing about the completions."""
 
-    def paid(self, rewards: Any, infos: Any) -> Any:
+    def paid(self, rewards: Any, infos: Any, ended: Any) -> Any:
         """Return the rewards in another order."""
         return self._rng.permutation(rewards)
 
 
 class RandomRewards(FalseRewards):
-    """Rewards every completion by the toss of a fair coin, 0 or 1, whatever it says."""
+    """Rewards every episode by the toss of a fair coin, 0 or 1, whatever is said in it."""
 
-    def paid(self, rewards: Any, infos: Any) -> Any:
-        """Toss a coin per row."""
-        return self._rng.integers(0, 2, size=np.shape(rewards)).astype(np.float64)
+    def paid(self, rewards: Any, infos: Any, ended: Any) -> Any:
+        """Toss a coin per row; a row that goes on gets nothing yet."""
+        return self._rng.integers(0, 2, size=np.shape(rewards)).astype(np.float64) * ended
 
 
 class FormatRewards(FalseRewards):
     """Rewards 1 where `info["reason"]` is none of UNREAD, so for any one answer that the task can read, else 0."""
 
-    def paid(self, rewards: Any, infos: Any) -> Any:
+    def paid(self, rewards: Any, infos: Any, ended: Any) -> Any:
         """Judge the form alone. Raises ValueError when a row says no reason."""
         told = infos.get("_reason")
         if told is None or not np.all(told):

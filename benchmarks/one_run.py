@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.arms import MIXTURES, Exam, Run, config_of, key_of
+from benchmarks.arms import Exam, Run, config_of, key_of
 from benchmarks.false_rewards import rewarded
 from benchmarks.paired import drawdown, pass_at_k
 from grpo_agents.run_log import step_seconds
@@ -202,7 +202,7 @@ def _imitate(job: Run, config: Any, policy: Any) -> None:
         env_args=config.env_args,
         steps=job.steps,
         batch=config.prompts * config.group_size,
-        careful=MIXTURES.get(job.arm, 1.0),
+        careful=0.3 if job.arm == "sft mixture" else 1.0,
         learning_rate=config.optimisation.learning_rate,
         weight_decay=0.0,
         warmup_steps=config.optimisation.warmup_steps,

@@ -2,9 +2,9 @@
 
     python -m benchmarks.turns
 
-Each from a warm start of its own, made by two commands as a user would: `grpo-gym sft` on whole episodes played well,
-then on a mixture in which some episodes are played hastily. Beside it, imitation of that mixture goes on for as many
-steps: what the start would have become without rewards.
+Each from a warm start of its own, made by `grpo-gym sft` from whole episodes as the task's oracle plays them, and left
+with something to learn: the guessing game was taught on wider intervals than it is trained on, and code repair on a
+mixture in which most episodes are played hastily. Beside GRPO, the same steps paid by the toss of a coin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from benchmarks import small_repairs, tables
-from benchmarks.arms import MIXTURES, Options, Run
+from benchmarks.arms import Options, Run, reward_of
 from benchmarks.logic_learning import warm_start_from
 from benchmarks.paired import change
 from benchmarks.picture import Panel
@@ -24,7 +24,7 @@ from benchmarks.rows import Report
 from benchmarks.tables import Finding, Result, Table
 
 SEEDS = 3
-GRPO = "grpo"
+GRPO, RANDOM = "grpo", "random"
 
 
 @dataclass(frozen=True)
@@ -34,74 +34,75 @@ class Game:
     Attributes:
         name: What it is called on the page.
         env: Environment id.
-        tier: The tier that is taught and trained on.
-        start: What it is taught from: "embedded" or "new".
-        careful_steps: Steps on episodes played well.
-        mixture_steps: Steps on the mixture.
-        imitation: The arm that goes on with the mixture.
-        batch: Episodes per step of the warm start.
+        env_args: Keyword arguments of the environment.
+        taught: The tier of the warm start.
+        tier: The lowest and highest tier that are trained on and scored, or the only one.
+        start: What the warm start begins from: "embedded" or "new".
+        careful_steps: Its steps on episodes played well.
+        mixture_steps: Its steps on a mixture; 0 for none.
+        careful: Share of the mixture that is played well.
+        batch: Its episodes per step.
         steps: Steps of every arm.
         problems: Test problems.
         options: Options of the training config that all arms share.
-        env_args: Keyword arguments of the environment.
-        credits: Options of further arms that train by rewards.
+        arms: Options by arm.
     """
 
     name: str
     env: str
-    tier: int
+    taught: int
+    tier: tuple[int, ...]
     start: str
     careful_steps: int
-    mixture_steps: int
-    imitation: str
     batch: int
     steps: int
     problems: int
     options: Options
     env_args: tuple[tuple[str, str], ...] = ()
-    credits: Mapping[str, Options] = field(default_factory=dict)
-
-    @property
-    def arms(self) -> dict[str, Options]:
-        """Options by arm."""
-        return {GRPO: (), **self.credits, self.imitation: ()}
-
-    @property
-    def careful(self) -> float:
-        """Share of the mixture that is played well."""
-        return MIXTURES[self.imitation]
+    mixture_steps: int = 0
+    careful: float = 1.0
+    arms: Mapping[str, Options] = field(default_factory=lambda: {GRPO: (), RANDOM: ()})
 
     def warm_start(self) -> str:
         """Return the folder of the warm start, made now if it is not there."""
-        about = ["--env", self.env, "--tier", str(self.tier), "--val-problems", "128"]
+        about = ["--env", self.env, "--tier", str(self.taught), "--val-problems", "128"]
         about += ["--max-tokens", str(dict(self.options)["sampling.max_tokens"])]
         if self.env_args:
             about += ["--env-args", *(f"{name}={value}" for name, value in self.env_args)]
-        phases = self.start, self.careful_steps, self.mixture_steps
-        return str(warm_start_from(self.name, about, *phases, batch=self.batch, careful_share=self.careful)[0])
+        phases = about, self.start, self.careful_steps, self.mixture_steps, [*about, "--warmup-steps", "5"]
+        return str(warm_start_from(self.name, *phases, batch=self.batch, careful_share=self.careful)[0])
+
+    def recipe(self) -> str:
+        """Return in words how the warm start is made."""
+        begins = {"embedded": "the shipped policy", "new": "a new policy"}[self.start]
+        mixture = f", then {self.mixture_steps} of a mixture with {1 - self.careful:.0%} hasty ones"
+        return (
+            f"`grpo-gym sft` from {begins}, {self.careful_steps} steps of {self.batch} whole episodes of tier "
+            f"{self.taught} played well{mixture if self.mixture_steps else ''}"
+        )
 
 
 GUESSING = Game(
     name="guessing game",
     env="grpo/Logic.GuessNumber-v0",
-    tier=3,
+    taught=3,
+    tier=(0, 1),
     start="embedded",
     careful_steps=450,
-    mixture_steps=60,
-    imitation="sft four in five",
     batch=32,
-    steps=24,
+    steps=20,
     problems=192,
     options=(("prompts", 8), ("group_size", 8), ("sampling.max_tokens", 16)),
 )
 REPAIR = Game(
     name="code repair",
     env="grpo/CodeRepair-v0",
-    tier=0,
+    taught=0,
+    tier=(0,),
     start="new",
     careful_steps=500,
-    mixture_steps=60,
-    imitation="sft mixture",
+    mixture_steps=40,
+    careful=0.1,
     batch=16,
     steps=12,
     problems=128,
@@ -129,22 +130,22 @@ def run_of(game: Game, arm: str, seed: int, model: str, steps: int, problems: in
     """Return one run."""
     args: Options = (("env_args", dict(game.env_args)),) if game.env_args else ()
     options = game.options + args + game.arms[arm]
-    return Run(arm, seed, steps, problems, game.env, (game.tier,), model, options=options)
+    return Run(arm, seed, steps, problems, game.env, game.tier, model, options=options, reward=reward_of(arm))
 
 
 def page(results: Sequence[Result], quick: bool) -> Page:
     """Make the page of the results."""
+    games = (GUESSING,) if quick else GAMES
     findings: list[Finding] = []
     panels: list[Panel] = []
     shown: list[Table] = []
-    games = (GUESSING,) if quick else GAMES
     for game in games:
         arms = tables.by_arm(results, game.arms, env=game.env)
         findings += found(game, arms)
         shown += [
             tables.score_table(f"Solved: {game.name}", arms),
             turn_table(f"Mean turns: {game.name}", arms),
-            tables.cost_table(f"Stability and cost: {game.name}", {a: of for a, of in arms.items() if trains(a)}),
+            tables.cost_table(f"Stability and cost: {game.name}", arms),
         ]
         for figure, title in (("pass@1", "solved"), ("turns", "mean turns")):
             ends, starts = (
@@ -152,25 +153,23 @@ def page(results: Sequence[Result], quick: bool) -> Page:
                 for when in ("after", "before")
             )
             panels.append(Panel(f"{game.name}: {title}", ends, starts, share=figure == "pass@1"))
-    trained = [result for result in results if trains(result["arm"])]
     return Page(
         title="Episodes of several turns",
         asked="A policy that acts, hears what came of it and acts again: does GRPO improve it, when nothing is paid "
         "but the end of the episode? Pass@1 is the share of episodes that were won within the turns allowed.",
-        did=(*(described(game) for game in games), f"Of GRPO: {counted(trained)}"),
+        did=(
+            *(described(game) for game in games),
+            "`random` pays 1 or 0 at the end of an episode by the toss of a fair coin, whatever was said in it. "
+            f"{counted(results)}",
+        ),
         findings=tuple(findings),
         tables=tuple(shown),
         panels=tuple(panels),
     )
 
 
-def trains(arm: str) -> bool:
-    """Whether an arm learns from rewards."""
-    return arm not in MIXTURES
-
-
 def found(game: Game, arms: tables.Arms) -> list[Finding]:
-    """Compare every arm with its own start in wins and turns, and GRPO with imitation that goes on."""
+    """Compare every arm with its own start in wins and turns, and GRPO with the others."""
     findings = []
     for figure, words in (("pass@1", "pass@1"), ("turns", "mean turns")):
         for arm, of in arms.items():
@@ -198,13 +197,11 @@ def turn_table(caption: str, arms: tables.Arms) -> Table:
 def described(game: Game) -> str:
     """Return what was done in a game, a paragraph."""
     options = dict(game.options)
-    of = " with the rows of `benchmarks/small_repairs.py`" if game.env_args else f", tier {game.tier}"
+    rows = ", with the rows of `benchmarks/small_repairs.py`" if game.env_args else ""
     return (
-        f"The {game.name} is {game.env}{of}. Its warm start: `grpo-gym sft` from "
-        f"{'the shipped policy' if game.start == 'embedded' else 'a new policy'}, {game.careful_steps:,} steps of "
-        f"{game.batch} whole episodes as the task's oracle plays them, then {game.mixture_steps} steps of a mixture "
-        f"with {1 - game.careful:.0%} hasty ones. Then {game.steps} steps of {options['prompts']} prompts x "
-        f"{options['group_size']} episodes, scored on {game.problems} test problems."
+        f"{game.name.capitalize()}: {game.env}{rows}. Its warm start: {game.recipe()}. It is trained and scored "
+        f"on tier {' and '.join(map(str, game.tier))}: {game.steps} steps of "
+        f"{options['prompts']} prompts x {options['group_size']} episodes, {game.problems} test problems."
     )
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 
 from benchmarks import one_run, small_repairs, turns
 from benchmarks.arms import config_of
+from benchmarks.false_rewards import RandomRewards
 from benchmarks.one_run import do_run
 from benchmarks.publish import text_of
 from grpo_envs.datasets import code as datasets
@@ -93,16 +95,24 @@ def test_a_run_tells_the_turns_that_it_took():
     assert found["completions"] == 64
 
 
-def test_imitation_goes_on_with_the_mixture_of_the_warm_start(monkeypatch):
+def test_imitation_is_told_of_the_environment_what_training_is_told(monkeypatch):
     seen: list[Any] = []
     monkeypatch.setattr("grpo_agents.sft.sft", lambda policy, settings: seen.append(settings))
-    for game in turns.GAMES:
-        run = turns.run_of(game, game.imitation, 0, "start", 3, 8)
-        one_run._imitate(run, config_of(run), None)
+    run = dataclasses.replace(turns.run_of(turns.REPAIR, turns.GRPO, 0, "start", 3, 8), arm="sft mixture")
+    one_run._imitate(run, config_of(run), None)
 
-    assert [(s.env, s.env_args, s.careful, s.steps) for s in seen] == [
-        (game.env, dict(game.env_args), game.careful, 3) for game in turns.GAMES
-    ]
+    assert [(s.env, s.env_args, s.tier) for s in seen] == [(run.env, dict(turns.REPAIR.env_args), (0,))]
+
+
+def test_a_coin_is_tossed_once_an_episode_at_its_end():
+    env = RandomRewards(gymnasium.make_vec(turns.GUESSING.env, num_envs=64, tier=5), seed=1)
+    env.reset(seed=0)
+    paid = np.zeros(64)
+    for _ in range(10):
+        assert not paid.any()
+        paid += env.step(["?"] * 64)[1]
+
+    assert set(paid) == {0.0, 1.0}
 
 
 def result(run: Any, before: float, after: float) -> dict[str, Any]:
