@@ -268,7 +268,9 @@ class Sampler:
         mask = (columns >= width - lengths[:, None]).long()
         positions = (columns[:width] - (width - lengths[:, None])).clamp(min=0)
         cache = DynamicCache(config=self.model.config)
+        self._refuse_unless(all(hasattr(layer, "batch_select_indices") for layer in cache.layers))
         logits = self._forward(head, ids, mask[:, :width], positions, cache)
+        self._refuse_unless(cache.get_seq_length() > 0)
         if self.traits.block_masks:  # a mask in its final form spares the model building one at each step
             lowest = torch.finfo(self.model.dtype).min
             mask = ((1 - mask).to(self.model.dtype) * lowest)[:, None, None]
@@ -277,6 +279,13 @@ class Sampler:
         batch.keep(owners)
         batch.rows = torch.arange(len(owners), device=device)
         return batch, logits[owners]
+
+    def _refuse_unless(self, cached: bool) -> None:
+        if not cached:
+            raise ModelError(
+                f"{type(self.model).__name__} keeps no keys and values of what it has read, or a running state instead "
+                "(Mamba, linear attention), so answers cannot share a prompt: take a model of attention layers only"
+            )
 
     def _next(self, positions: Tensor) -> Tensor:
         """Return the following positions; finished rows may not run past a learned position table."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_agents.logprobs import LogProbs
 from grpo_agents.packing import Group
@@ -173,6 +175,22 @@ def test_an_empty_prompt_is_refused():
 def test_settings_out_of_bounds_are_refused(settings, message):
     with pytest.raises(InvalidValueError, match=message):
         sampler_of("llama")(PROMPTS, **{"max_tokens": 8, **settings})
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        ("mamba", {"hidden_size": 16, "state_size": 4}),
+        ("openai-gpt", {"n_embd": 16, "n_head": 2, "n_positions": CONTEXT}),
+    ],
+)
+def test_a_model_without_keys_and_values_says_so(kind, sizes):
+    """One has a running state in the place of a cache, one is too old for either."""
+    auto: Any = AutoModelForCausalLM
+    config = AutoConfig.for_model(kind, vocab_size=20, num_hidden_layers=1, n_layer=1, **sizes)
+
+    with pytest.raises(ModelError, match="keeps no keys and values of what it has read, or a running state"):
+        Sampler(auto.from_config(config), [2], 0)([[3, 4]], max_tokens=3, greedy=True)
 
 
 def test_no_prompts_give_no_completions():

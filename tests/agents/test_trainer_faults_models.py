@@ -65,8 +65,7 @@ def worded() -> Any:
     return fresh_model("llama", LARGE, hidden_size=16, head_dim=4, max_position_embeddings=2048)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize(("dtype", "frozen"), [(torch.float32, False), (torch.bfloat16, False), (torch.float32, True)])
 def test_row_01_the_memory_of_log_probs_does_not_grow_with_tokens_times_vocabulary(worded, dtype, frozen):
     """Elsewhere the logits of all tokens, several times over, are what a machine runs out of memory by."""
     logprobs = LogProbs(worded.to(dtype), 0)
