@@ -123,7 +123,7 @@ def warm_start_from(
         options: What `grpo-gym sft` is told about the environment.
         model: Where it begins: "new" or "embedded".
         careful_steps: Optimiser steps on worked solutions.
-        mixture_steps: Optimiser steps on the mixture with hasty answers; 0 for no second phase.
+        mixture_steps: Optimiser steps on the mixture with hasty answers.
         mixture_options: What the second phase is told about the environment; empty for the same.
         batch: Demonstrations per step.
         careful_share: Share of the mixture that is not hasty.
@@ -133,19 +133,19 @@ def warm_start_from(
     """
     folder = WARM / f"{name.replace(' ', '-')}-{careful_steps}-{mixture_steps}"
     careful, mixture, figures = folder / "careful", folder / "mixture", folder / "seconds.json"
-    last = mixture if mixture_steps else careful
     if figures.exists():
-        return last, json.loads(figures.read_text(encoding="utf-8"))
+        return mixture, json.loads(figures.read_text(encoding="utf-8"))
     size = ["--batch", str(batch)]
     first = ["--model", model, "--steps", str(careful_steps), "--optimizer", "muon"]
     first += ["--learning-rate", RATES[model]]
     then = ["--model", str(careful), "--steps", str(mixture_steps), "--careful", str(careful_share)]
     then += ["--learning-rate", "5e-4", "--weight-decay", "0", "--seed", "1"]
-    seconds = {"careful": _sft([*options, *size, *first, "--out", str(careful)])}
-    if mixture_steps:
-        seconds["mixture"] = _sft([*(mixture_options or options), *size, *then, "--out", str(mixture)])
+    seconds = {
+        "careful": _sft([*options, *size, *first, "--out", str(careful)]),
+        "mixture": _sft([*(mixture_options or options), *size, *then, "--out", str(mixture)]),
+    }
     figures.write_text(json.dumps(seconds), encoding="utf-8")
-    return last, seconds
+    return mixture, seconds
 
 
 def _sft(options: list[str]) -> float:
