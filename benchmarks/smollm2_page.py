@@ -146,18 +146,19 @@ def starts(scanned: Sequence[Record]) -> Table:
         (
             str(r["env"]),
             ways[str(r["shown"])],
-            str(r["n"]),
+            f"{r['n']} {r['split']}",
             f"{r['sampled']:.2f}",
-            f"{r['greedy']:.2f}",
+            "" if r["greedy"] is None else f"{r['greedy']:.2f}",
             f"{r['chance']:.2f}",
         )
         for r in scanned
     )
     note = (
-        "Tier 0, chat template, temperature 1, training problems. A blind guess gives the answer that is the commonest "
-        "among 600 problems, with the problem's own names; for GuessNumber any number of the interval, ten times."
+        "Tier 0, chat template, temperature 1; greedy answers were not tried everywhere. A blind guess gives the "
+        "answer that is the commonest among 600 problems, with the problem's own names; for GuessNumber any number of "
+        "the interval, ten times."
     )
-    return Table("Where it starts", ("task", "examples", "n", "sampled", "greedy", "blind guess"), rows, note)
+    return Table("Where it starts", ("task", "examples", "problems", "sampled", "greedy", "blind guess"), rows, note)
 
 
 def answers(run: Record) -> Table:

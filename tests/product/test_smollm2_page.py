@@ -58,7 +58,16 @@ def test_cost_counts_tokens_by_the_time_of_their_half():
 
 
 def test_the_same_lines_make_the_same_page_and_picture(tmp_path):
-    looked = {"key": "scan a", "env": "a", "shown": "answer", "n": 24, "sampled": 0.25, "greedy": 0.5, "chance": 0.04}
+    looked = {
+        "key": "scan a",
+        "env": "a",
+        "shown": "answer",
+        "split": "train",
+        "n": 24,
+        "sampled": 0.25,
+        "chance": 0.04,
+    }
+    looked["greedy"] = None
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         smollm2_page.write_page(tmp_path / name, [run(0, [0, 1], [1, 1]), looked], FACTS, "You see.")
@@ -66,7 +75,7 @@ def test_the_same_lines_make_the_same_page_and_picture(tmp_path):
     for name in ("smollm2.md", "smollm2.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     text = (tmp_path / "one" / "smollm2.md").read_text()
-    assert "| a | 3 answers | 24 | 0.25 | 0.50 | 0.04 |" in text
+    assert "| a | 3 answers | 24 train | 0.25 |  | 0.04 |" in text
     assert "| Compute 1 + 1. | `<calc>1 + 1</calc>` then `\\boxed{2}` |" in text
     assert "`a \\| 'b' ca \\| 'b' ca" in text  # what a model writes breaks no table
 
