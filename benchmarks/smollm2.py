@@ -25,6 +25,8 @@ SEEDS = 2
 PROBLEMS, GREEDY_PROBLEMS, STEPS, PROMPTS, GROUP = 256, 64, 20, 4, 8
 RATE = 1e-5
 MAX_TOKENS = 20
+FACTS = {"env": ENV, "steps": STEPS, "prompts": PROMPTS, "group": GROUP, "rate": RATE, "max_tokens": MAX_TOKENS}
+"""What the page says of the runs."""
 KEPT_ANSWERS = 24
 """Test problems whose answers are kept, before and after."""
 SHOWN = (("15 - 11 + 16", 20), ("5 + 7 + 18", 30), ("19 + 4 - 7", 16))
@@ -136,8 +138,7 @@ def main() -> None:
     for seed in range(options.seeds):
         if f"run {seed}" not in kept(keep):
             add_line(keep, do_run(seed))
-    facts = {"env": ENV, "steps": STEPS, "prompts": PROMPTS, "group": GROUP, "rate": RATE, "max_tokens": MAX_TOKENS}
-    write_page(PAGES, list(kept(keep).values()), facts, system_prompt())
+    write_page(PAGES, list(kept(keep).values()), FACTS, system_prompt())
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def found(runs: Sequence[Record]) -> list[str]:
         change, low, high = paired(before["right"], after["right"])
         verdict = "higher" if low > 0 else "lower" if high < 0 else "no difference"
         lines.append(
-            f"**{verdict}** after training, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> "
-            f"{after['pass@1']:.3f}, {change:+.3f} ({low:+.3f} to {high:+.3f}) over the same {before['n']} test problems; the calculator was "
+            f"**{verdict}** after training, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> {after['pass@1']:.3f} "
+            f"over the same {before['n']} test problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); the calculator was "
             f"asked first in {before['calls']} of {before['n']} episodes before and in {after['calls']} after."
         )
     return lines
@@ -146,18 +146,19 @@ def starts(scanned: Sequence[Record]) -> Table:
         (
             str(r["env"]),
             ways[str(r["shown"])],
-            str(r["n"]),
+            f"{r['n']} {r['split']}",
             f"{r['sampled']:.2f}",
-            f"{r['greedy']:.2f}",
+            "" if r["greedy"] is None else f"{r['greedy']:.2f}",
             f"{r['chance']:.2f}",
         )
         for r in scanned
     )
     note = (
-        "Tier 0, chat template, temperature 1, training problems. A blind guess gives the answer that is the commonest "
-        "among 600 problems, with the problem's own names; for GuessNumber any number of the interval, ten times."
+        "Tier 0, chat template, temperature 1; greedy answers were not tried everywhere. A blind guess gives the "
+        "answer that is the commonest among 600 problems, with the problem's own names; for GuessNumber any number of "
+        "the interval, ten times."
     )
-    return Table("Where it starts", ("task", "examples", "n", "sampled", "greedy", "blind guess"), rows, note)
+    return Table("Where it starts", ("task", "examples", "problems", "sampled", "greedy", "blind guess"), rows, note)
 
 
 def answers(run: Record) -> Table:

@@ -60,6 +60,7 @@ PLACES = (
     Place("grpo/Logic.TruthChain-v0", 0.28, "answer", 24),
     Place("grpo/Logic.Propositional-v0", 0.07),
     Place("grpo/Logic.Syllogism-v0", 0.05),
+    Place("grpo/Logic.Sequence-v0", 0.01),
     Place("grpo/Logic.Sequence-v0", 0.01, "answer", 16),
     Place("grpo/Diagnosis.NoisyOr-v0", 0.04),
     Place("grpo/Logic.GuessNumber-v0", 0.94, "", 24),
@@ -91,9 +92,16 @@ def looked_at(policy: Any, place: Place) -> dict[str, Any]:
     seeds = range(FIRST_SEED, FIRST_SEED + PROBLEMS)
     settings = Sampling(max_tokens=place.max_tokens)
     sampled, greedy = (evaluate(policy, choice, "train", seeds, settings, greedy=how) for how in (False, True))
-    figures = {"sampled": sampled.pass_at_1, "greedy": greedy.pass_at_1, "n": sampled.n, "length": sampled.length}
+    figures = {"n": sampled.n, "sampled": sampled.pass_at_1, "greedy": greedy.pass_at_1, "length": sampled.length}
     print(f"{place.key}: {figures['sampled']:.2f} sampled, {figures['greedy']:.2f} greedy", flush=True)
-    return {"key": place.key, "env": place.env, "shown": place.shown, "chance": place.chance, **figures}
+    return {
+        "key": place.key,
+        "env": place.env,
+        "shown": place.shown,
+        "split": "train",
+        "chance": place.chance,
+        **figures,
+    }
 
 
 def examples(place: Place) -> str:

@@ -84,6 +84,7 @@ ABOVE_0 = (
     "objective.sapo_temperature_positive",
     "objective.sapo_temperature_negative",
     "optimisation.max_grad_norm",
+    "env_seconds",
 )
 SFT_AT_LEAST = {
     "steps": 1,

@@ -39,7 +39,7 @@ QUESTIONS = (
 )
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 G = 3
-LETTERS = st.characters(exclude_characters="\x04\x06\x13\x14\x16\x1d", max_codepoint=0x3FFFF)
+LETTERS = st.characters(exclude_characters="\x04\x06\x13\x14\x16\x1d", max_codepoint=0x3FFFF, exclude_categories=["Cs"])
 """Characters whose bytes are all in the vocabulary: it has none for six control characters and for planes above 3."""
 
 
@@ -166,10 +166,10 @@ def test_both_layouts_give_the_sampled_logprobs(
 
 
 def test_greedy_answers_are_those_of_generate(policy: Policy, prompts: list[list[int]]) -> None:
-    batch = policy.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
+    model: Any = policy.model  # its `generate` has partial annotations
+    batch: Any = policy.tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
     assert batch["attention_mask"][0, 0] == 0  # ragged, padded on the left
-    generate: Any = policy.model.generate  # its annotation is a property's
-    out = generate(**batch, do_sample=False, max_new_tokens=24)
+    out = model.generate(**batch, do_sample=False, max_new_tokens=24)
 
     for ours, row in zip(policy.sample(prompts, max_tokens=24, greedy=True), out, strict=True):
         theirs = row[batch["input_ids"].shape[1] :].tolist()
@@ -180,7 +180,8 @@ def test_greedy_answers_are_those_of_generate(policy: Policy, prompts: list[list
 def test_bfloat16_logprobs_are_near(
     policy: Policy, prompts: list[list[int]], drawn: list[Completion], expected: torch.Tensor
 ) -> None:
-    coarse = LogProbs(torch.nn.Module.to(copy.deepcopy(policy.model), torch.bfloat16), policy.pad_id)
+    model: Any = copy.deepcopy(policy.model)
+    coarse = LogProbs(model.to(torch.bfloat16), policy.pad_id)
     with torch.no_grad():
         got = coarse(groups_of(prompts, drawn))
 
@@ -197,9 +198,11 @@ def test_three_steps_of_grpo_are_finite_and_move_the_weights(learner: Policy) ->
     learner = Policy(learner.model, learner.tokenizer, system_prompt=smollm2.system_prompt())
     task: dict[str, Any] = {"env": smollm2.ENV, "tier": (0,), "env_args": {"instructions": False}}
     sampling, optimisation = {"max_tokens": 20}, {"learning_rate": 1e-5}
-    metrics = learn(learner, short(**task, steps=3, prompts=2, sampling=sampling, optimisation=optimisation))
+    metrics = learn(
+        learner, short(**task, steps=3, prompts=1, group_size=8, sampling=sampling, optimisation=optimisation)
+    )
 
-    assert [record["update/skipped"] for record in metrics] == ["", "", ""]
+    assert {record["update/skipped"] for record in metrics} <= {"", "no group had a spread of rewards"}
     assert all(math.isfinite(record[key]) for record in metrics for key in ("loss", "grad_norm", "entropy/sampled"))
     assert any(record["grad_norm"] > 0 for record in metrics)
     assert not torch.equal(learner.model.model.layers[0].self_attn.q_proj.weight, before)
@@ -222,4 +225,4 @@ def test_updates_on_one_batch_lower_its_loss(
         losses.append(loss.item())
 
     assert losses == sorted(losses, reverse=True)
-    assert losses[-1] < losses[0] - 0.1
+    assert losses[-1] < losses[0] - 0.05
