@@ -80,7 +80,7 @@ def step_metrics(step: int, rollout: Rollout, strata: Strata, result: Update, le
 def is_faulty(episode: Episode) -> bool:
     """Whether a row was not judged (the environment raised, or the scorer abstained), or the scorer failed on it."""
     unjudged = not episode.valid and not episode.skipped
-    return unjudged or episode.skipped == NOT_FINITE or episode.info.get("reason") in FAULTS
+    return unjudged or episode.skipped == NOT_FINITE or str(episode.info.get("reason")) in FAULTS
 
 
 def flat_advice(metrics: dict[str, Any], group_size: int) -> str:
