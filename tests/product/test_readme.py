@@ -24,7 +24,7 @@ SHORT = ["--steps", "2", "--prompts", "4", "--evaluation.test-problems", "16", "
 
 
 def test_the_documents_hold_snippets() -> None:
-    assert (len(PYTHON), len(COMMANDS) > 8) == (9, True)
+    assert (len(PYTHON), len(COMMANDS) > 8) == (10, True)
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.strip().splitlines()[-1][:40])
@@ -63,6 +63,8 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
         "rescore",
         "check",
         "doctor",
+        "chat",
+        "export",
     }
     for words in commands:
         arguments = words[1:]
