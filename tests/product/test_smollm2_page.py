@@ -38,10 +38,12 @@ def run(seed: int, before: list[int], after: list[int]) -> dict[str, Any]:
     ],
 )
 def test_a_verdict_is_that_of_the_paired_interval(before, after, verdict):
-    (line,) = smollm2_page.found([run(0, before, after)])
+    line, warning = smollm2_page.found([run(0, before, after)])
 
-    assert line.startswith(f"**{verdict}** after training, seed 0: pass@1 ")
-    assert "asked first in 1 of 32 episodes before and in 3 after" in line
+    assert warning.startswith("One seed only")
+    assert len(smollm2_page.found([run(seed, before, after) for seed in (0, 1)])) == 2
+    assert line.startswith(f"**{verdict}** after 2 steps, seed 0: pass@1 ")
+    assert "asked first in 1 episodes before and in 3 after" in line
 
 
 def test_the_change_is_taken_problem_by_problem():
