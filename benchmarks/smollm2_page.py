@@ -93,9 +93,9 @@ def measured(facts: Mapping[str, Any]) -> list[str]:
         "of the tasks that were looked at began there as it asks: the form alone is too much. Only a part of all tasks "
         "was looked at. Examples helped where they stand as turns of the model's own template, which this system "
         "prompt does by writing the template's marks; told in one message they did not (sums, 0 of 48). What the model "
-        "begins with is a choice of two ways: to put a number into the box at once, which is nearly always wrong, or to "
-        "ask the calculator first, which is right about two times in three. So what is learned here is to ask, and to "
-        "copy the sum as it stands; nothing is learned about sums. A blind guess gives 4 %.",
+        "begins with is a choice of two ways: to put a number into the box at once, which is nearly always wrong, or "
+        "to ask the calculator first, which is right about two times in three. So what is learned here is to ask, and "
+        "to copy the sum as it stands; nothing is learned about sums. A blind guess gives 4 %.",
         "The machine was shared with other work, which makes CPU seconds dearer than they are on an idle one.",
     ]
 
