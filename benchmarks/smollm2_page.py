@@ -37,8 +37,8 @@ def text_of(runs: Sequence[Record], scanned: Sequence[Record], facts: Mapping[st
     """Return the page as Markdown."""
     parts = [
         "# A real model and a tool",
-        "SmolLM2-135M-Instruct is a language model that people use. Here it plays episodes of two turns: it may ask a "
-        "calculator, then it answers. Does a short GRPO run on a CPU teach it to ask?",
+        "SmolLM2-135M-Instruct is a language model that people use. Here it plays episodes of up to eight turns: it may "
+        "ask a calculator, then it answers. Does a short GRPO run on a CPU teach it to ask?",
         "## What was found",
         "\n".join(f"* {line}" for line in found(runs)),
         "![Training and test pass@1](smollm2.svg)",
@@ -61,7 +61,7 @@ def found(runs: Sequence[Record]) -> list[str]:
         verdict = "higher" if low > 0 else "lower" if high < 0 else "no difference"
         lines.append(
             f"**{verdict}** after {len(run['steps'])} steps, seed {run['seed']}: pass@1 {before['pass@1']:.3f} -> "
-            f"{after['pass@1']:.3f} over the same {before['n']} test problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); "
+            f"{after['pass@1']:.3f} over the same {before['n']} problems, {change:+.3f} ({low:+.3f} to {high:+.3f}); "
             f"the calculator was asked first in {before['calls']} episodes before and in {after['calls']} after."
         )
     if len(runs) == 1:
@@ -89,12 +89,14 @@ def measured(facts: Mapping[str, Any]) -> list[str]:
         "trained on, and are answered with the same random numbers before and after. The training settings are the "
         "first that were tried. The prompt was chosen on training problems: with one example 0 of 24 were right, with "
         "two 2 of 24, with three 4 of 16.",
-        "A start between 20 and 60 % had to be looked for. The model writes fluent nonsense at temperature 1, and not "
-        "one task began there as it asks: the form alone is too much. Examples helped where they stand as turns of "
-        "the model's own template, which this system prompt does by writing the template's marks; the same examples "
-        "told in one message did not. What the model begins with is a choice of two ways: to put a number into the box "
-        "at once, which is nearly always wrong, or to ask the calculator first, which is nearly always right. Guessing "
-        "gives 4 %.",
+        "A start between 20 and 60 % had to be looked for. The model writes fluent nonsense at temperature 1, and none "
+        "of the tasks that were looked at began there as it asks: the form alone is too much. Only a part of all tasks "
+        "was looked at. Examples helped where they stand as turns of the model's own template, which this system "
+        "prompt does by writing the template's marks; told in one message they did not (sums, 0 of 48). What the model "
+        "begins with is a choice of two ways: to put a number into the box at once, which is nearly always wrong, or "
+        "to ask the calculator first, which is right about two times in three. So what is learned here is to ask, and "
+        "to copy the sum as it stands; nothing is learned about sums. A blind guess gives 4 %.",
+        "The machine was shared with other work, which makes CPU seconds dearer than they are on an idle one.",
     ]
 
 
