@@ -37,8 +37,8 @@ def text_of(runs: Sequence[Record], scanned: Sequence[Record], facts: Mapping[st
     """Return the page as Markdown."""
     parts = [
         "# A real model and a tool",
-        "SmolLM2-135M-Instruct is a language model that people use. Here it plays episodes of up to eight turns: it may "
-        "ask a calculator, then it answers. Does a short GRPO run on a CPU teach it to ask?",
+        "SmolLM2-135M-Instruct is a language model that people use. Here it plays episodes of up to eight turns: it "
+        "may ask a calculator, then it answers. Does a short GRPO run on a CPU teach it to ask?",
         "## What was found",
         "\n".join(f"* {line}" for line in found(runs)),
         "![Training and test pass@1](smollm2.svg)",
