@@ -8,12 +8,17 @@ what it knows. A chat reply is what the template puts behind the answer, up to t
 rendering the whole conversation anew only if the template leaves earlier turns alone. One that drops the reasoning of
 earlier turns, or rewrites them otherwise, is said once in the log as a warning, and the tokens stay as they were
 sampled: the policy is trained on what it read, not on what a template would have made of it.
+
+Words of users and environments cannot write the template's marks: a special token in them ("<|im_end|>" in a data set,
+or in what a program printed) is spelled out, so that nobody opens a turn in another's name. A system prompt may hold
+marks; examples of turns can be given so.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal
@@ -26,6 +31,7 @@ from grpo_gym.errors import InvalidValueError, ModelError
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 PromptStyle = Literal["auto", "chat", "raw"]
 _log = logging.getLogger(__name__)
+_HIDDEN = "Q7words"  # stands for words that hold special tokens
 _ANSWER = "Q7answer"  # stands for what a policy may have written
 _REASONED = f"<think>\nQ7reason\n</think>\n{_ANSWER}"
 _REWRITES = {
@@ -82,7 +88,7 @@ class Prompting:
         if self.system_prompt is not None:
             messages = [{"role": "system", "content": self.system_prompt}, *messages]
         if self.style == "chat":
-            return self._encode(self._template(messages))
+            return self._encode(*self._without_marks(messages))
         ids = self._encode("".join(message["content"] + "\n" for message in messages))
         bos = self.tokenizer.bos_token_id
         return ids if bos is None or ids[0] == bos else [bos, *ids]
@@ -100,11 +106,11 @@ class Prompting:
         if self.style == "raw":
             return self._encode("\n" + text + "\n")
         self._tell_rewriting()
-        conversation = [_user("."), _assistant(_ANSWER), _user(text)]
-        _, _, behind = self._template(conversation).partition(_ANSWER)
+        whole, hidden = self._without_marks([_user("."), _assistant(_ANSWER), _user(text)])
+        _, _, behind = whole.partition(_ANSWER)
         if not behind:
             raise ModelError("the chat template drops earlier answers, so it cannot hold a second turn: use 'raw'")
-        ids = self._encode(behind)
+        ids = self._encode(behind, hidden)
         return ids[1:] if ended and ids[0] in self.eos_ids else ids
 
     @cached_property
@@ -141,9 +147,40 @@ class Prompting:
             raise ModelError(f"the chat template refuses messages of {roles}: {error}") from error
         return str(text)
 
-    def _encode(self, text: str) -> list[int]:
+    def _without_marks(self, messages: Sequence[Message]) -> tuple[str, list[str]]:
+        """Return the conversation with placeholders for the words that hold special tokens, and these words."""
+        hidden: list[str] = []
+        shown: list[Message] = []
+        for message in messages:
+            words = message["content"]
+            if message["role"] == "user" and any(mark in words for mark in self._marks):
+                shown.append(_user(f"{_HIDDEN}{len(hidden)}."))
+                hidden.append(words)
+            else:
+                shown.append(message)
+        return self._template(shown), hidden
+
+    @cached_property
+    def _marks(self) -> list[str]:
+        """The special tokens as texts."""
+        added = self.tokenizer.added_tokens_decoder.values()
+        return sorted({str(token) for token in added if token.special} | set(self.tokenizer.all_special_tokens))
+
+    def _encode(self, text: str, hidden: Sequence[str] = ()) -> list[int]:
+        """Return the ids of a text; words that stand for a placeholder in it are encoded without special tokens."""
+        if not hidden:
+            return self._ids(text)
+        ids: list[int] = []
+        for place, part in enumerate(re.split(rf"{_HIDDEN}(\d+)\.", text)):  # text, number, text, number ... text
+            if place % 2:
+                ids += self._ids(hidden[int(part)], split_special_tokens=True)
+            elif part:
+                ids += self._ids(part)
+        return ids
+
+    def _ids(self, text: str, **how: bool) -> list[int]:
         try:
-            ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+            ids: list[int] = self.tokenizer(text, add_special_tokens=False, **how)["input_ids"]
         except Exception as error:  # the Rust library raises bare Exception
             raise ModelError(f"the tokenizer cannot encode {text[:60]!r}: {error}") from error
         if not ids:
