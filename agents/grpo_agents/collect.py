@@ -31,6 +31,8 @@ from grpo_gym.infos import row_info
 TOO_LONG = "prompt longer than the context"
 NOT_FINITE = "the reward is not finite"
 OUT_OF_TIME = "the episode was not over in sampling.max_seconds"
+MOST_TURNS = 1000
+"""Turns of an episode where nobody sets a limit: an environment need not ever end one."""
 NO_LOGPROBS = "the model gives no finite log-probs: are its weights damaged (NaN or infinite)?"
 
 
@@ -142,7 +144,7 @@ def _at_a_limit(episodes: Sequence[Episode], live: np.ndarray, sampling: Samplin
         for row in np.flatnonzero(live):
             episodes[int(row)].skip(OUT_OF_TIME)
         return live
-    out_of_turns = [0 < sampling.max_turns <= len(episode.texts) for episode in episodes]
+    out_of_turns = [len(episode.texts) >= (sampling.max_turns or MOST_TURNS) for episode in episodes]
     stopped: np.ndarray = live & np.array(out_of_turns, dtype=np.bool_)
     return stopped
 

@@ -289,4 +289,4 @@ def _is_class_of(thing: Any, base: type) -> bool:
 
 
 def _shown(thing: Any) -> str:
-    return f"{thing!r:.80}" if isinstance(thing, (str, tuple)) else f"a {type(thing).__name__} ({thing!r:.60})"
+    return f"{thing!r:.80}" if isinstance(thing, (str, tuple)) else f"{thing!r:.60} ({type(thing).__name__})"

@@ -195,6 +195,17 @@ class TestLimits:
             assert episode.valid
             assert trajectory_of(episode).own[-1]
 
+    def test_an_environment_that_never_ends_an_episode_does_not_hold_up_the_run(self, monkeypatch):
+        class Endless(Word):
+            def step(self, action: str) -> Any:
+                return "more", 0.5, False, False, {}
+
+        monkeypatch.setattr("grpo_agents.collect.MOST_TURNS", 40)
+        episodes = play(babbler(context=64), vector(Endless, 3, AutoresetMode.DISABLED), 1)
+
+        assert {len(e.texts) for e in episodes} == {40}
+        assert all(e.valid and e.reward == 20.0 and e.texts[-1] == "" for e in episodes)
+
     def test_a_batch_out_of_time_leaves_out_the_rows_that_still_play(self):
         class Slow(Countdown):
             def step(self, action: str) -> Any:

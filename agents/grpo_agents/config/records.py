@@ -27,7 +27,8 @@ class Sampling:
     batch_rows: int = 512
     """Rows decoded at once; bounds memory, does not change results."""
     max_turns: int = 0
-    """Turns of an episode at most; one that is cut there keeps the reward it has. 0 leaves it to the environment."""
+    """Turns of an episode at most; one that is cut there keeps the reward it has. 0 leaves it to the environment, up
+    to 1,000."""
     max_seconds: float = 0.0
     """Wall seconds for the episodes of one batch; rows that still play then teach nothing, and are counted. 0 for no
     limit: with one, a run no longer repeats bit for bit."""
