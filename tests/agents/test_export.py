@@ -132,7 +132,7 @@ class TestTemplate:
 
         loaded = Policy.load(tmp_path / "out", device="cpu")
         tokenizer = plain_tokenizer.from_pretrained(tmp_path / "out", local_files_only=True)
-        for text in ("3 + 4?", "Größe\n 日本", "<eos> {{ x }}"):
+        for text in ("3 + 4?", "Größe\n 日本", "<b> {{ x }}"):
             messages = [{"role": "user", "content": text}]
             ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
             assert ids == policy.render(messages) == loaded.render(messages)

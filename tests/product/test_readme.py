@@ -74,6 +74,8 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
             arguments[arguments.index("--steps") + 1] = "3"
         if words[1] == "eval":
             arguments += ["--n", "16"]
+        if "--problems" in words:
+            arguments[arguments.index("--problems") + 1] = "4"
         done = subprocess.run(
             [sys.executable, "-m", "grpo_gym", *arguments],
             cwd=tmp_path,
