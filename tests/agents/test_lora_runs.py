@@ -25,6 +25,8 @@ from tests.agents.adapters import adapted, learned, said, saved_babbler, stirred
 from tests.agents.foreign_envs import COUNTDOWN, WORD
 from tests.agents.runs import babbler, identical, learn, log, new_run, short, weights
 
+pytestmark = pytest.mark.long
+
 RUNS: dict[str, dict[str, Any]] = {
     "plain": {},
     "kl": {"objective": {"kl_coef": 0.1}, "optimisation": {"updates_per_batch": 2, "learning_rate": 1e-2}},

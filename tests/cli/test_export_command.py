@@ -10,6 +10,8 @@ import pytest
 from tests.cli import toy
 from tests.cli.conftest import Cli
 
+pytestmark = pytest.mark.long
+
 
 def test_a_run_becomes_a_model_folder(cli: Cli, babbling_run: Path, tmp_path: Path) -> None:
     said = cli("export", babbling_run, "--out", tmp_path / "out", "--threads", 1)

@@ -11,6 +11,8 @@ import pytest
 from grpo_agents.run_folder import RunFolder
 from tests.cli.conftest import Cli
 
+pytestmark = pytest.mark.long
+
 OPTIONS = (
     *("--steps", 2, "--prompts", 4, "--group-size", 8, "--threads", 1, "--device", "cpu"),
     *("--sampling.max-tokens", 32, "--evaluation.test-problems", 4, "--evaluation.every", 0),

@@ -20,6 +20,8 @@ from grpo_envs.datasets import code as datasets
 from grpo_gym.problem import Problem
 from grpo_rewards.code.reward import CodeReward
 
+pytestmark = pytest.mark.long
+
 FEW = range(24)
 
 
